@@ -77,6 +77,7 @@ def load(name=None, device=None, dtype=None):
             version = importlib.metadata.version(BUNDLED_PACKAGE)
             model, tokenizer = _read_converted(folder, dtype)
             name, identity = BUNDLED, f"{BUNDLED_PACKAGE} {version}"
+            model.name_or_path = identity  # records name the package, not a local path
         else:
             model, tokenizer = _read_named(name, dtype)
             commit = getattr(model.config, "_commit_hash", None)
