@@ -1,0 +1,45 @@
+# Two commands matter: `make book` and `make test`. `make help` lists the rest.
+# PYTHON names the interpreter that .venv is made from, 3.10 to 3.13.
+PYTHON ?= python3
+PY := .venv/bin/python
+PORT ?= 8000
+BROWSER := $(shell command -v chromium chromium-browser google-chrome 2>/dev/null | head -n 1)
+
+.PHONY: help book test serve lab notebooks exercises clean venv
+
+help:
+	@echo "make book       install what is needed, run and render every chapter"
+	@echo "make test       run all tests"
+	@echo "make serve      show the built book on a local web server"
+	@echo "make lab        open the chapters as notebooks in JupyterLab"
+	@echo "make notebooks  write each chapter as an .ipynb into _build/notebooks"
+	@echo "make exercises  write the exercise stubs from the worked solutions"
+	@echo "make clean      delete what was built (.venv stays)"
+
+venv:
+	@$(PYTHON) tools/make_venv.py
+
+book: venv
+	@$(PY) tools/build_book.py
+
+test: venv
+ifneq ($(BROWSER),)
+	@$(PYTHON) tools/make_venv.py requirements-browser.txt
+endif
+	@$(PY) -m pytest tests
+
+serve: book
+	@$(PY) tools/book_serve.py --port $(PORT)
+
+lab: venv
+	@$(PYTHON) tools/make_venv.py jupyterlab
+	@$(PY) tools/book_lab.py
+
+notebooks: venv
+	@$(PY) tools/notebooks.py
+
+exercises: venv
+	@$(PY) -m kvteach.grading.stubs
+
+clean:
+	rm -rf _build build .pytest_cache

