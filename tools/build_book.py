@@ -13,6 +13,7 @@ cache of Jupyter Book looks at the cells of a chapter only.
 import argparse
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -90,6 +91,11 @@ def forget_results_of_another_library(root, build):
     record.write_text(key)
 
 
+def plain(text):
+    """Terminal output without its colours."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
 def render(root, build):
     """Render every page anew, warnings as errors; raise BuildError on any."""
     shutil.rmtree(build / "html", ignore_errors=True)
@@ -97,9 +103,8 @@ def render(root, build):
                "build", "book", "-W", "-n", "--keep-going", "--all", "-q"]
     done = subprocess.run(command, cwd=root, env=environment(root), text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    (build / "render.log").write_text(done.stdout, encoding="utf8")
     if done.returncode:
-        raise BuildError(f"{done.stdout}\nThe pages above have warnings or errors.")
+        raise BuildError(f"{plain(done.stdout)}\nThe pages above have warnings or errors.")
 
 
 def build_book(root):
@@ -118,7 +123,7 @@ def build_book(root):
         root / "book", build / ".jupyter_cache", environment(root)
     )
     if failures:
-        report = "\n\n".join(f"{name}\n{trace}" for name, trace in failures.items())
+        report = "\n\n".join(f"{name}\n{plain(trace)}" for name, trace in failures.items())
         raise BuildError(f"{report}\n\n{len(failures)} chapter(s) failed: {', '.join(failures)}")
     print("Rendering the pages ...", flush=True)
     render(root, build)

@@ -3,11 +3,11 @@
 - MathJax is copied into the built book, so that no page asks another host.
 - ``{notation} ROW`` prints a table of symbols out of kvteach.notation.
 - ``{exercises} ch02`` lists a chapter's exercises out of the grader's manifest.
+- Docstrings, which are plain text, are rewritten for autodoc.
 - The one-page build (from which the book is printed) knows how to render the
   nodes of sphinx-exercise.
 """
 
-import json
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +15,8 @@ from pathlib import Path
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
+
+import docstrings
 
 MATHJAX_WHEEL = "sphinx-mathjax-offline"
 MATHJAX_PARTS = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2")
@@ -48,28 +50,38 @@ class Notation(MarkdownDirective):
 
 
 class Exercises(MarkdownDirective):
-    """The exercises of one chapter: title, difficulty, minutes, points, command."""
+    """The exercises of one chapter, with the command that grades each."""
 
     def markdown(self):
+        from kvteach.grading.course import read_manifest
+
         chapter = self.arguments[0]
-        exercises = self._manifest().get(chapter)
-        if not exercises:
-            raise self.error(f"the exercise manifest has no chapter {chapter!r}")
-        return exercise_list(chapter, exercises)
-
-    def _manifest(self):
-        import kvteach.grading
-
-        path = Path(kvteach.grading.__file__).with_name("manifest.json")
-        if not path.is_file():
-            raise self.error(f"{path.name} of kvteach.grading is missing; run `make exercises`")
-        return json.loads(path.read_text(encoding="utf8"))["chapters"]
+        try:
+            found = [e for e in read_manifest() if e.chapter == chapter]
+        except FileNotFoundError as error:
+            raise self.error(f"{error.filename} is missing; run `make exercises`") from None
+        if not found:
+            raise self.error(f"kvteach/grading/manifest.json has no exercise of {chapter!r}")
+        return exercise_list(chapter, found)
 
 
 def exercise_list(chapter, exercises):
-    """Markdown that lists the exercises of a chapter with their commands."""
+    """Markdown for a numbered list of exercises."""
+    points, minutes = (sum(getattr(e, what) for e in exercises) for what in ("points", "minutes"))
     lines = []
-    return "\n".join(lines)
+    for exercise in sorted(exercises, key=lambda e: e.number):
+        lines += [
+            f"1. **{exercise.title}**",
+            f"   — difficulty {exercise.difficulty} of 3, {exercise.minutes} minutes, "
+            f"{exercise.points} points\\",
+            f"   Edit `exercises/{exercise.folder}/{exercise.name}.py`, then run "
+            f"`kvteach grade {exercise.id}`.",
+        ]
+    return "\n".join([
+        *lines, "",
+        f"Together: {points} points in about {minutes} minutes. "
+        f"`kvteach grade {chapter}` grades them all.",
+    ])
 
 
 def copy_mathjax(app):
@@ -104,6 +116,8 @@ def share_html_handlers(app):
 def setup(app):
     app.add_directive("notation", Notation)
     app.add_directive("exercises", Exercises)
+    app.connect("autodoc-process-docstring", docstrings.process)
+    app.connect("autodoc-skip-member", docstrings.skip)
     app.connect("builder-inited", copy_mathjax)
     app.connect("builder-inited", share_html_handlers)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
