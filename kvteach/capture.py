@@ -84,11 +84,13 @@ class LayerRows:
         """The `Row` of ``head`` at the ``index``-th recorded position, visible keys only."""
         seen = self.visible_ns[index]
         shared = self.kv_head(head)
+        keys_nd = self.keys_ksd[shared, seen].double()
+        query_d = self.queries_hnd[head, index].double()
         return Row(
-            self.weights(head)[index, seen],
+            (keys_nd @ query_d * self.scaling).softmax(0),
             self.values_ksd[shared, seen].double(),
-            self.keys_ksd[shared, seen].double(),
-            self.queries_hnd[head, index].double(),
+            keys_nd,
+            query_d,
             self.outputs_hnd[head, index].double(),
             (self.layer, head, int(self.positions[index])),
         )
@@ -103,7 +105,10 @@ class Capture:
     provenance: dict
 
     def __iter__(self):
-        """Every chosen `Row`: layers in order, then heads, then positions."""
+        """Every chosen `Row`: layers in order, then heads, then positions.
+
+        Rows are made as they are asked for: at 4,096 keys each holds 4 MiB.
+        """
         for layer in self.layers.values():
             for head in self.heads:
                 for index in range(len(layer.positions)):

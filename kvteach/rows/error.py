@@ -39,7 +39,7 @@ def as_row(p, v=None):
     accepted. Raises ValueError for shapes that do not match, entries that are
     not finite, negative weights and rows that do not sum to 1.
     """
-    p = torch.as_tensor(p).to(torch.float64)
+    p = _float64(p)
     if p.ndim == 0 or p.shape[-1] == 0:
         raise ValueError(f"p: shape {tuple(p.shape)} holds no keys; need [..., S], S >= 1")
     if not torch.isfinite(p).all():
@@ -53,7 +53,7 @@ def as_row(p, v=None):
         )
     if v is None:
         return p, None
-    v = torch.as_tensor(v).to(torch.float64)
+    v = _float64(v)
     if v.ndim < 2 or v.shape[-2] != p.shape[-1]:
         raise ValueError(
             f"v: shape {tuple(v.shape)} does not hold one value for each of the "
@@ -62,6 +62,13 @@ def as_row(p, v=None):
     if not torch.isfinite(v).all():
         raise ValueError("v: some values are not finite")
     return p, v
+
+
+def _float64(x):
+    """A float64 tensor; Python numbers go there directly, not through float32."""
+    if isinstance(x, torch.Tensor):
+        return x.to(torch.float64)
+    return torch.as_tensor(x, dtype=torch.float64)
 
 
 def as_kept(kept, p):
