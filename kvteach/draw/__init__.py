@@ -1,0 +1,1 @@
+"""Figures and widgets of the book. Nothing is drawn or styled at import."""

@@ -1,0 +1,1 @@
+"""What is stored, and the bytes that it really holds."""

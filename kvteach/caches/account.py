@@ -1,0 +1,54 @@
+"""Bytes of a key-value cache: what a configuration implies, what tensors occupy."""
+
+import torch
+
+
+def bytes_per_token(config, itemsize=2):
+    """Bytes that one token of one sequence adds in all layers: 2 L K D itemsize.
+
+    config: a transformers configuration, or anything with its attribute names.
+    itemsize: bytes of one element (2 for bfloat16). Raises NotImplementedError
+    for latent attention, which stores no keys and values per head.
+    """
+    layers, kv_heads, head_dim = shape(config)
+    return 2 * layers * kv_heads * head_dim * itemsize
+
+
+def cache_bytes(config, tokens, batch=1, itemsize=2):
+    """Bytes of the keys and values of ``batch`` sequences of ``tokens`` tokens.
+
+    Sliding-window layers hold at most their window. Raises ValueError for
+    negative counts.
+    """
+    if tokens < 0 or batch < 0:
+        raise ValueError(f"tokens, batch: {tokens}, {batch}; need counts >= 0")
+    layers, kv_heads, head_dim = shape(config)
+    kinds = getattr(config, "layer_types", None) or ["full_attention"] * layers
+    window = getattr(config, "sliding_window", None) or tokens
+    held = sum(min(tokens, window) if "sliding" in kind else tokens for kind in kinds)
+    return 2 * held * kv_heads * head_dim * batch * itemsize
+
+
+def shape(config):
+    """(L, K, D) of a configuration, with the defaults that transformers fills in."""
+    if getattr(config, "kv_lora_rank", None):
+        raise NotImplementedError("latent attention stores no keys and values per head")
+    heads = config.num_attention_heads
+    kv_heads = getattr(config, "num_key_value_heads", None) or heads
+    head_dim = getattr(config, "head_dim", None) or config.hidden_size // heads
+    return config.num_hidden_layers, kv_heads, head_dim
+
+
+def held_bytes(cache):
+    """Bytes that a transformers cache really occupies.
+
+    Counts the whole storage behind every key and value tensor, once each: a
+    view of a larger buffer holds the buffer.
+    """
+    storages = {}
+    for layer in cache.layers:
+        for tensor in (layer.keys, layer.values):
+            if isinstance(tensor, torch.Tensor):
+                storage = tensor.untyped_storage()
+                storages[storage.data_ptr()] = storage.nbytes()
+    return sum(storages.values())

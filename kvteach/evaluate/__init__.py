@@ -1,0 +1,1 @@
+"""Measuring: what a step costs, what a method loses."""
