@@ -53,21 +53,21 @@ class Exercises(MarkdownDirective):
     """The exercises of one chapter, with the command that grades each."""
 
     def markdown(self):
-        from kvteach.grading.course import read_manifest
-
-        chapter = self.arguments[0]
         try:
-            found = [e for e in read_manifest() if e.chapter == chapter]
+            return exercise_list(self.arguments[0])
         except FileNotFoundError as error:
             raise self.error(f"{error.filename} is missing; run `make exercises`") from None
-        if not found:
-            raise self.error(f"kvteach/grading/manifest.json has no exercise of {chapter!r}")
-        return exercise_list(chapter, found)
+        except LookupError as error:
+            raise self.error(str(error)) from None
 
 
-def exercise_list(chapter, exercises):
-    """Markdown for a numbered list of exercises."""
-    points, minutes = (sum(getattr(e, what) for e in exercises) for what in ("points", "minutes"))
+def exercise_list(chapter):
+    """Markdown for a chapter's exercises; LookupError when there are none."""
+    from kvteach.grading.course import read_manifest
+
+    exercises = [e for e in read_manifest() if e.chapter == chapter]
+    if not exercises:
+        raise LookupError(f"the exercise manifest of kvteach.grading has no {chapter!r}")
     lines = []
     for exercise in sorted(exercises, key=lambda e: e.number):
         lines += [
@@ -77,11 +77,9 @@ def exercise_list(chapter, exercises):
             f"   Edit `exercises/{exercise.folder}/{exercise.name}.py`, then run "
             f"`kvteach grade {exercise.id}`.",
         ]
-    return "\n".join([
-        *lines, "",
-        f"Together: {points} points in about {minutes} minutes. "
-        f"`kvteach grade {chapter}` grades them all.",
-    ])
+    points, minutes = (sum(getattr(e, what) for e in exercises) for what in ("points", "minutes"))
+    total = f"Together: {points} points in about {minutes} minutes."
+    return "\n".join([*lines, "", f"{total} `kvteach grade {chapter}` grades them all."])
 
 
 def copy_mathjax(app):
