@@ -64,6 +64,8 @@ def inline(text):
         pieces.append(MARKS.sub(r"\\\1", text[end:match.start()]))
         pieces.append(f"``{match.group(1) or match.group(2)}``")
         end = match.end()
+        if text[end:end + 1].isalnum():
+            pieces.append("\\ ")     # reStructuredText ends code at a word's end only
     pieces.append(MARKS.sub(r"\\\1", text[end:]))
     return "".join(pieces)
 

@@ -55,6 +55,7 @@ def test_every_chapter_becomes_a_valid_notebook(page):
 
 @pytest.mark.parametrize("text, rst", [
     ("||x|| of `code`", r"\|\|x\|\| of ``code``"),
+    ("the `Row`s", r"the ``Row``\ s"),
     ("a * b and k_j", r"a \* b and k_j"),
     ("Formula:\n\n    a | b", "Formula:\n\n.. code-block:: text\n\n        a | b"),
     ("| a | b |\n|---|---|\n| 1 | `c` |",
