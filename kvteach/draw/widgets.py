@@ -1,0 +1,112 @@
+"""Interactive figures that work in a static page: markup, data and a small script.
+
+Each function returns an IPython ``HTML`` object. The script recomputes in the
+page, so the figure works without a kernel, without a network and by keyboard;
+before it runs, the markup already shows the starting state.
+"""
+
+import hashlib
+import html
+import json
+from importlib.resources import files
+
+import torch
+
+from kvteach.rows.error import as_row, dense_output, deviations, mask_of
+
+
+def subset_explorer(p, v, labels, shown=12, size=4):
+    """Toggle which of a row's heaviest keys stay; error, mass and gap follow.
+
+    p: [S]; v: [S, D]; labels: S strings. The ``shown`` heaviest keys can be
+    kept, all others are dropped; it starts with the ``size`` heaviest. Shows
+    the values in the plane where their deviations are largest. Raises
+    ValueError when there are fewer keys than ``shown``.
+    """
+    p, v = as_row(p, v)
+    if not 1 <= size <= shown <= min(p.shape[-1], 16):
+        raise ValueError(
+            f"size, shown: {size}, {shown}; need 1 <= size <= shown <= "
+            f"{min(p.shape[-1], 16)}"
+        )
+    chosen = p.argsort(descending=True, stable=True)[:shown]
+    gamma_nd = deviations(p, v)[chosen]
+    plane = _plane(v[chosen] - dense_output(p, v), gamma_nd)
+    start = mask_of(torch.arange(size), shown)
+    data = {
+        "p": p[chosen].tolist(),
+        "gram": (gamma_nd @ gamma_nd.T).tolist(),
+        "plane": plane.tolist(),
+        "start": start.tolist(),
+    }
+    names = [labels[i] for i in chosen.tolist()]
+    return _figure("subset_explorer", _explorer_markup(data, names), data)
+
+
+def _plane(offsets, gamma_nd):
+    """Values around mu, [n, 2], in the plane of largest deviations, at most 100 long."""
+    _, _, axes = torch.linalg.svd(gamma_nd, full_matrices=False)
+    flat = offsets @ axes[:2].T
+    if flat.shape[1] == 1:  # values with a single component lie on a line
+        flat = torch.cat([flat, torch.zeros_like(flat)], 1)
+    return flat * (100 / flat.abs().max().clamp_min(1e-12))
+
+
+def _explorer_markup(data, names):
+    heaviest = max(data["p"])
+    keys, circles = [], []
+    rows = zip(names, data["p"], data["plane"], data["start"], strict=True)
+    for index, (name, weight, (x, y), kept) in enumerate(rows):
+        token = html.escape(name.replace("\n", "⏎"))
+        keys.append(
+            f'<button type="button" data-key="{index}" aria-pressed="{str(kept).lower()}" '
+            f'aria-label="key {token}, weight {weight:.3f}">'
+            f'<span class="token">{token}</span>'
+            f'<span class="bar" style="width:{100 * weight / heaviest:.1f}%"></span>'
+            f"<span>{weight:.3f}</span></button>"
+        )
+        radius = 3 + 22 * (weight / heaviest) ** 0.5
+        circles.append(
+            f'<circle data-key="{index}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"/>'
+        )
+    readouts = "".join(
+        f'<dt>{what}</dt><dd><output data-say="{name}">–</output></dd>'
+        for name, what in [
+            ("size", "keys kept"),
+            ("mass", "dropped mass"),
+            ("gap", "centroid gap ‖m<sub>E</sub> − m<sub>A</sub>‖"),
+            ("error", "error of your set"),
+            ("heaviest", "error of the heaviest keys, as many"),
+            ("best", "least error, as many of these keys"),
+        ]
+    )
+    return (
+        '<div class="kv-controls">'
+        '<button type="button" data-do="heaviest">keep the heaviest</button>'
+        '<button type="button" data-do="best">keep the best</button></div>'
+        f'<div class="kv-explorer"><div class="keys" role="group" '
+        f'aria-label="keys of the row">{"".join(keys)}</div>'
+        '<div><svg viewBox="-130 -130 260 260" role="img" aria-label="Values of the '
+        "keys around the dense output, and the forced output of the kept keys, in the "
+        f'plane of largest deviations">{"".join(circles)}'
+        '<path class="cross" d="M-7 0H7M0 -7V7"/><text x="9" y="-9">μ</text>'
+        '<line class="error" x1="0" y1="0" x2="0" y2="0"/>'
+        '<circle class="forced" r="5"/></svg>'
+        f'<dl aria-live="polite">{readouts}</dl></div></div>'
+    )
+
+
+def _figure(name, markup, data):
+    """Markup, style, data and script as one figure with an id of its own."""
+    from IPython.display import HTML
+
+    folder = files("kvteach.draw")
+    style = (folder / f"{name}.css").read_text(encoding="utf-8")
+    script = (folder / f"{name}.js").read_text(encoding="utf-8")
+    packed = json.dumps(data, separators=(",", ":")).replace("</", "<\\/")
+    identity = "kv-" + hashlib.sha256((name + packed).encode()).hexdigest()[:12]
+    return HTML(
+        f'<figure class="kv-widget" id="{identity}"><style>{style}</style>{markup}</figure>'
+        f"<script>(function (root, data) {{\n{script}\n}})"
+        f'(document.getElementById("{identity}"), {packed});</script>'
+    )
