@@ -71,12 +71,17 @@ def measure(device="cpu", seconds=0.5):
 
 def _best(action, seconds, device):
     """Shortest time of one call, over as many calls as fit into ``seconds``."""
-    best, end = float("inf"), time.perf_counter() + seconds
-    action()
-    while time.perf_counter() < end:
+
+    def once():
         start = time.perf_counter()
         action()
         if torch.device(device).type == "cuda":
             torch.cuda.synchronize(device)
-        best = min(best, time.perf_counter() - start)
+        return time.perf_counter() - start
+
+    once()  # allocates, loads code
+    end = time.perf_counter() + seconds
+    best = once()
+    while time.perf_counter() < end:
+        best = min(best, once())
     return best
