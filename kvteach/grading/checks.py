@@ -46,7 +46,7 @@ class Check:
 def check(points, likely):
     """Make a test function a check worth ``points``.
 
-    likely: the mistake behind most wrong values here, told after one of them.
+    likely: the mistake that this check is there to find, told after a wrong value.
     """
 
     def decorate(function):
@@ -55,7 +55,7 @@ def check(points, likely):
             try:
                 function(answer)
             except WrongAnswer as wrong:
-                advice = f"\nLikely: {likely}" if wrong.wrong_value else ""
+                advice = f"\nOften the cause here: {likely}" if wrong.wrong_value else ""
                 message = f"{wrong}{advice}"
             else:
                 return
@@ -70,23 +70,26 @@ def check(points, likely):
 
 def checks_of(module):
     """The check functions of a check file's module, in the order written."""
-    return [f for f in vars(module).values() if isinstance(getattr(f, "check", None), Check)]
+    functions = vars(module).values()
+    return [f for f in functions if isinstance(getattr(f, "check", None), Check)]
 
 
-def expect_same(got, want, *, tolerance=0.0, mistakes=None, name="the result"):
+def expect_same(got, want, *, tolerance=0.0, mistakes=None, name="the result", parts=()):
     """Fail unless ``got`` is ``want``: type, shape, dtype, finiteness, then value.
 
     Numbers may differ by tolerance * max(1, largest |want|). mistakes: maps a
     sentence to the value that this mistake leads to; a wrong result that
-    matches one is told so.
+    matches one is told so. name: what the messages call the result; parts: what
+    they call the entries of a tuple.
     """
-    _expect_kind(got, want, name)
+    _expect_kind(got, want, name, parts)
     try:
-        _expect_value(got, want, tolerance, name)
+        _expect_value(got, want, tolerance, name, parts)
     except WrongAnswer as wrong:
         for sentence, value in (mistakes or {}).items():
             if _matches(got, value, max(tolerance, 1e-9)):
-                raise WrongAnswer(f"{wrong}\nThis is what you get when {sentence}.") from None
+                why = f"This is what you get when {sentence}."
+                raise WrongAnswer(f"{wrong}\n{why}") from None
         raise
 
 
@@ -98,7 +101,7 @@ def expect_raises(function, *args, error="ValueError", mentions, **kwargs):
     if not outcome.error:
         raise WrongAnswer(
             f"{function.name} returned {_show(outcome.value)}; it must raise {error} "
-            f"for this {mentions}",
+            f"about {mentions} here",
             wrong_value=True,
         )
     if outcome.error != error:
@@ -118,23 +121,30 @@ def expect(condition, message):
 
 def _matches(got, want, tolerance):
     try:
-        _expect_kind(got, want, "")
-        _expect_value(got, want, tolerance, "")
+        _expect_kind(got, want, "", ())
+        _expect_value(got, want, tolerance, "", ())
     except WrongAnswer:
         return False
     return True
 
 
-def _expect_kind(got, want, name):
-    if isinstance(got, Foreign):
-        raise WrongAnswer(f"{name} is a {got.type_name}; need {_kind(want)}")
+def _entries(got, want, name, parts):
+    for index, (one, other) in enumerate(zip(got, want)):
+        entry = f"the {parts[index]}" if parts else f"entry {index}"
+        yield one, other, f"{entry} of {name}"
+
+
+def _expect_kind(got, want, name, parts):
     if type(got) is not type(want):
-        raise WrongAnswer(f"{name} is {_kind(got)}; need {_kind(want)}")
+        raise WrongAnswer(
+            f"{name} is {_kind(got)}; need {_kind(want)}",
+            wrong_value=got is None or want is None,
+        )
     if isinstance(want, (tuple, list)):
         if len(got) != len(want):
-            raise WrongAnswer(f"{name} has {len(got)} entries; need {len(want)}")
-        for index, (one, other) in enumerate(zip(got, want)):
-            _expect_kind(one, other, f"entry {index} of {name}")
+            raise WrongAnswer(f"the length of {name} is {len(got)}; need {len(want)}")
+        for one, other, entry in _entries(got, want, name, parts):
+            _expect_kind(one, other, entry, ())
     if isinstance(want, (torch.Tensor, np.ndarray)):
         if tuple(got.shape) != tuple(want.shape):
             shapes = f"{list(got.shape)}; need {list(want.shape)}"
@@ -153,15 +163,15 @@ def _expect_finite(got, name):
         raise WrongAnswer(f"{name} has {of} that are inf or nan", wrong_value=True)
 
 
-def _expect_value(got, want, tolerance, name):
-    if isinstance(want, (tuple, list)):
-        for index, (one, other) in enumerate(zip(got, want)):
-            _expect_value(one, other, tolerance, f"entry {index} of {name}")
-    elif isinstance(want, (torch.Tensor, np.ndarray)):
+def _expect_value(got, want, tolerance, name, parts):
+    if isinstance(want, (torch.Tensor, np.ndarray)):
         _expect_close(torch.as_tensor(got), torch.as_tensor(want), tolerance, name)
     elif isinstance(want, float):
         if abs(got - want) > tolerance * max(1.0, abs(want)):
             raise WrongAnswer(f"{name} is {got:.6g}; need {want:.6g}", wrong_value=True)
+    elif isinstance(want, (tuple, list)) and not all(type(x) is int for x in want):
+        for one, other, entry in _entries(got, want, name, parts):
+            _expect_value(one, other, tolerance, entry, ())
     elif got != want:
         raise WrongAnswer(f"{name} is {got!r}; need {want!r}", wrong_value=True)
 
@@ -183,13 +193,14 @@ def _expect_close(got, want, tolerance, name):
 
 
 def _kind(value):
-    if isinstance(value, Foreign):
-        return f"a {value.type_name}"
+    if value is None:
+        return "None"
+    kind = value.type_name if isinstance(value, Foreign) else type(value).__name__
     if isinstance(value, (torch.Tensor, np.ndarray)):
-        return f"a {type(value).__module__.partition('.')[0]} tensor"
-    return "None" if value is None else f"a {type(value).__name__}"
+        kind = f"{type(value).__module__.partition('.')[0]} tensor"
+    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
 
 
 def _show(value):
-    text = f"a {value.type_name}" if isinstance(value, Foreign) else repr(value)
+    text = _kind(value) if isinstance(value, Foreign) else repr(value)
     return text if len(text) <= 60 else _kind(value)

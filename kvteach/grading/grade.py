@@ -128,9 +128,9 @@ def _events(checks, root, target):
                 judge.wait()
                 judge.stdout.close()
             stderr.seek(0)
-            last = stderr.read().strip().splitlines()[-1:]
-            message = "".join(["the process that judges stopped", *[": " + m for m in last]])
-            yield {"event": "trouble", "message": message}
+            last = "".join(stderr.read().strip().splitlines()[-1:])
+            message = "the process that judges stopped early. " + last
+            yield {"event": "trouble", "message": message.strip()}
 
 
 def _lines(pipe):

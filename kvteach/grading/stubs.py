@@ -52,8 +52,8 @@ def exercises_of(root):
     return [(path.parent.name, path.stem) for path in found]
 
 
-def load_checks(path):
-    """The check file as a module."""
+def load_file(path):
+    """A Python file as a module, whatever folder it is in."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -65,7 +65,7 @@ def manifest_entry(root, folder, name):
     from kvteach.grading.checks import checks_of  # imports torch
 
     path = root / "exercises" / folder / f"test_{name}.py"
-    module = load_checks(path)
+    module = load_file(path)
     exercise = asdict(module.EXERCISE)
     return {
         "id": f"{folder[:4]}/{name}",

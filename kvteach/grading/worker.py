@@ -12,7 +12,6 @@ makes the calls it is asked for and answers with plain values.
 import contextlib
 import ctypes
 import errno
-import gc
 import importlib.abc
 import os
 import resource
@@ -128,7 +127,6 @@ def serve(connection):
         reply["args"], reply["kwargs"] = args, kwargs
         _answer(connection, reply)
         del request, args, kwargs, reply
-        gc.collect()
 
 
 def _answer(connection, reply):
