@@ -71,15 +71,15 @@ def exercise_list(chapter):
     lines = []
     for exercise in sorted(exercises, key=lambda e: e.number):
         lines += [
-            f"1. **{exercise.title}**",
-            f"   — difficulty {exercise.difficulty} of 3, {exercise.minutes} minutes, "
+            f"1. **{exercise.title}**\\",
+            f"   difficulty {exercise.difficulty} of 3 · {exercise.minutes} minutes · "
             f"{exercise.points} points\\",
-            f"   Edit `exercises/{exercise.folder}/{exercise.name}.py`, then run "
-            f"`kvteach grade {exercise.id}`.",
+            f"   `exercises/{exercise.folder}/{exercise.name}.py`\\",
+            f"   `kvteach grade {exercise.id}`",
         ]
     points, minutes = (sum(getattr(e, what) for e in exercises) for what in ("points", "minutes"))
     total = f"Together: {points} points in about {minutes} minutes."
-    return "\n".join([*lines, "", f"{total} `kvteach grade {chapter}` grades them all."])
+    return "\n".join([*lines, "", f"{total} `kvteach grade {chapter}` grades all of them."])
 
 
 def copy_mathjax(app):
