@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from kvteach.rows import statistics
 from kvteach.rows.statistics import bootstrap_documents
 
 
@@ -65,3 +66,54 @@ def test_bad_input_is_named(change, words):
     arguments = {"values": [1.0, 2, 3], "documents": [0, 1, 2], **change}
     with pytest.raises(ValueError, match=words):
         bootstrap_documents(generator=np.random.default_rng(0), **arguments)
+
+
+def test_wilson_column_of_table_7():
+    """arXiv 2608.25230, Table 7: upper bounds from counts of improved instances."""
+    counts = [(0, 237), (2, 234), (8, 234), (36, 234)]
+    assert [round(statistics.wilson_upper(*c), 3) for c in counts] == [0.016, 0.031, 0.066, 0.206]
+
+
+def test_auc_counts_pairs():
+    rng = np.random.default_rng(6)
+    score, label = rng.integers(5, size=40), rng.random(40) < 0.4
+    pairs = [
+        1.0 if a > b else 0.5 if a == b else 0.0
+        for a in score[label]
+        for b in score[~label]
+    ]
+    assert statistics.auc(score, label) == pytest.approx(np.mean(pairs))
+    assert np.isnan(statistics.auc(score, np.zeros(40, bool)))
+
+
+def test_median_cap_bounds_every_substitution():
+    rng = np.random.default_rng(7)
+    values = rng.random(201)
+    for fraction in (0.0, 0.05, 0.2):
+        cap = statistics.median_cap(values, fraction)
+        for _ in range(50):
+            changed = values.copy()
+            changed[rng.permutation(201)[: int(fraction * 201)]] = 2.0
+            assert np.median(changed) <= cap + 1e-12
+    with pytest.raises(ValueError, match="fraction"):
+        statistics.median_cap(values, 0.5)
+
+
+def test_effective_keys_of_equal_weights_is_their_number():
+    assert statistics.effective_keys([0.25] * 4 + [0.0] * 9) == pytest.approx(4)
+    assert statistics.effective_keys([1.0, 0.0]) == 1
+
+
+def test_headroom_is_a_tenth_of_the_error():
+    least, top = [0.9, 0.91, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0]
+    assert statistics.has_headroom(least, top).tolist() == [True, False, True, False]
+
+
+def test_edges_and_interior():
+    assert statistics.edge_over_interior([4, 2, 1, 1, 1, 2], edge=1) == 3 / 1.25
+    with pytest.raises(ValueError, match="edge"):
+        statistics.edge_over_interior([1, 2, 3, 4], edge=2)
+
+
+def test_spearman_sees_order_only():
+    assert statistics.spearman([1, 2, 3, 10], [5, 6, 7, 1000]) == pytest.approx(1)
