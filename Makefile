@@ -32,7 +32,7 @@ serve: book
 	@$(PY) tools/book_serve.py --port $(PORT)
 
 lab: venv
-	@$(PYTHON) tools/make_venv.py jupyterlab
+	@$(PYTHON) tools/make_venv.py requirements-lab.txt
 	@$(PY) tools/book_lab.py
 
 notebooks: venv

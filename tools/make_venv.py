@@ -1,11 +1,11 @@
 """Create or update the virtual environment .venv (`make` calls this).
 
-    python3 tools/make_venv.py [EXTRA ...]
+    python3 tools/make_venv.py [EXTRA.txt ...]
 
 Runs under the system's Python and uses the standard library only. It installs
 requirements.txt, then the data packages and kvteach itself without their
-dependencies. Each EXTRA is one more requirements file, or one package, that
-must not move the pinned versions. What is installed already is recognised by a
+dependencies. Each EXTRA is one more requirements file, which must not move the
+pinned versions. What is installed already is recognised by a
 stamp over the contents of the requirements, so a second run does nothing; an
 installation that was interrupted is started afresh.
 """
@@ -138,14 +138,12 @@ def ensure(venv=VENV):
 
 
 def ensure_extra(extra, venv=VENV):
-    """Install one more requirements file or package, holding the pinned versions."""
-    is_file = (ROOT / extra).is_file()
-    key = fingerprint(ROOT, INPUTS + ([extra] if is_file else []))
+    """Install one more requirements file, holding the pinned versions."""
     stamp = venv / f"kvteach-installed-{Path(extra).stem}"
+    key = fingerprint(ROOT, [*INPUTS, extra])
     if stamped(stamp, key):
         return
-    wanted = ["-r", extra] if is_file else [extra]
-    run(pip(venv, *wanted, "-c", "requirements.txt"), venv, f"Installing {extra}")
+    run(pip(venv, "-r", extra, "-c", "requirements.txt"), venv, f"Installing {extra}")
     require_jupyter_book_1(venv)
     stamp.write_text(key)
 
