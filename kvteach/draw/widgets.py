@@ -39,33 +39,42 @@ def subset_explorer(p, v, labels, shown=12, size=4):
         "plane": plane.tolist(),
         "start": start.tolist(),
     }
-    names = [labels[i] for i in chosen.tolist()]
+    names = [(labels[i], i) for i in chosen.tolist()]
     return _figure("subset_explorer", _explorer_markup(data, names), data)
 
 
 def _plane(offsets, gamma_nd):
-    """Values around mu, [n, 2], in the plane of largest deviations, at most 100 long."""
+    """Values around mu, [n, 2], in the plane of largest deviations, fitting 200 x 200."""
     _, _, axes = torch.linalg.svd(gamma_nd, full_matrices=False)
     flat = offsets @ axes[:2].T
     if flat.shape[1] == 1:  # values with a single component lie on a line
         flat = torch.cat([flat, torch.zeros_like(flat)], 1)
-    return flat * (100 / flat.abs().max().clamp_min(1e-12))
+    lowest, highest = flat.amin(0).clamp_max(0), flat.amax(0).clamp_min(0)
+    return flat * (200 / (highest - lowest).max().clamp_min(1e-12))
+
+
+def _view_box(plane, margin=32):
+    """SVG view box around the points and the origin, with room for the circles."""
+    xs, ys = ([0.0, *(point[axis] for point in plane)] for axis in (0, 1))
+    corner = (min(xs) - margin, min(ys) - margin)
+    size = (max(xs) - min(xs) + 2 * margin, max(ys) - min(ys) + 2 * margin)
+    return " ".join(f"{number:.0f}" for number in (*corner, *size))
 
 
 def _explorer_markup(data, names):
     heaviest = max(data["p"])
     keys, circles = [], []
     rows = zip(names, data["p"], data["plane"], data["start"], strict=True)
-    for index, (name, weight, (x, y), kept) in enumerate(rows):
+    for index, ((name, position), weight, (x, y), kept) in enumerate(rows):
         token = html.escape(name.replace("\n", "⏎"))
         keys.append(
             f'<button type="button" data-key="{index}" aria-pressed="{str(kept).lower()}" '
-            f'aria-label="key {token}, weight {weight:.3f}">'
-            f'<span class="token">{token}</span>'
+            f'aria-label="key {token} at {position}, weight {weight:.3f}">'
+            f'<span class="token">{token}</span><span class="at">{position}</span>'
             f'<span class="bar" style="width:{100 * weight / heaviest:.1f}%"></span>'
             f"<span>{weight:.3f}</span></button>"
         )
-        radius = 3 + 22 * (weight / heaviest) ** 0.5
+        radius = 3 + 15 * (weight / heaviest) ** 0.5
         circles.append(
             f'<circle data-key="{index}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"/>'
         )
@@ -86,7 +95,7 @@ def _explorer_markup(data, names):
         '<button type="button" data-do="best">keep the best</button></div>'
         f'<div class="kv-explorer"><div class="keys" role="group" '
         f'aria-label="keys of the row">{"".join(keys)}</div>'
-        '<div><svg viewBox="-130 -130 260 260" role="img" aria-label="Values of the '
+        f'<div><svg viewBox="{_view_box(data["plane"])}" role="img" aria-label="Values of the '
         "keys around the dense output, and the forced output of the kept keys, in the "
         f'plane of largest deviations">{"".join(circles)}'
         '<path class="cross" d="M-7 0H7M0 -7V7"/><text x="9" y="-9">μ</text>'
