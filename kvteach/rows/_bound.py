@@ -20,7 +20,7 @@ import numpy as np
 
 from kvteach.rows._jit import jit
 
-SLACK = 1e-15
+SLACK = 1e-13
 """Room for rounding in inner products; deviations are scaled to length <= 1.
 
 The Gram form adds up about a hundred products of at most 1, and updates them
@@ -29,7 +29,9 @@ rounding can cost time but no set.
 """
 
 STEPS = 24
-FLOOR_STEPS = 8
+OPEN_AFTER = 2  # steps, once the relaxed point shows that the node stays open
+FLOOR_STEPS = 24
+OPEN_AFTER = 2  # steps, once the relaxed point shows that the node stays open
 
 
 class Problem(NamedTuple):

@@ -11,9 +11,10 @@ import math
 import numpy as np
 
 from kvteach.rows import _bound
-from kvteach.rows._bound import SLACK, STEPS, Levels, Problem, Scratch
+from kvteach.rows._bound import OPEN_AFTER, SLACK, STEPS, Levels, Problem, Scratch
 from kvteach.rows._jit import jit
 
+UNLIMITED = 1 << 62
 TIE = 1e-10
 """Errors that agree to this, relatively, count as equal."""
 
@@ -121,7 +122,8 @@ def bounded(pb, st, lv, level, scratch):
             break
         _bound.step_towards(lv, level, scratch, r, share, square, t)
         # A relaxed point at or below the level: no direction can close the node.
-        open_ = False
+        beyond = math.sqrt(max(point[0], 0.0)) <= lam * point[2]
+        open_ = beyond and step >= OPEN_AFTER
     return False, below
 
 
@@ -364,10 +366,10 @@ def run(pb, st, lv, scratch, limit):
 
 
 @jit
-def swap_search(pb, st, members):
+def swap_search(pb, members):
     """Best one-for-one swaps until none helps; members is changed in place.
 
-    Returns the error in Gram form. Cost O(s n) a round.
+    Cost O(s n) a round, on the Gram matrix.
     """
     n, s = pb.mass.shape[0], pb.size
     inside = np.zeros(n, np.bool_)
@@ -403,7 +405,6 @@ def swap_search(pb, st, members):
         inside[i], inside[into] = False, True
         members[out] = into
         best = max(square, 0.0) / mass**2
-        better = best
 
 
 @jit
@@ -431,35 +432,56 @@ def start(pb, st, lv, members):
     st.best = direct_error(pb, members)
 
 
+@jit
 def allocate(n, size):
     """Levels and Scratch for n keys."""
     rows = size + 1
     levels = Levels(
-        keys=np.zeros((rows, n), np.int64),
-        dots=np.zeros((rows, n)),
-        base=np.zeros((rows, n)),
-        part=np.zeros((rows, n)),
-        count=np.zeros(rows, np.int64),
-        chosen=np.full(rows, -1),
-        forced=np.zeros(rows, np.bool_),
-        path=np.zeros(rows, np.int64),
-        point=np.zeros((rows, 3)),
-        taken=np.zeros((rows, 2)),
-        price=np.zeros((rows, 2)),
-        winner=np.zeros(size, np.int64),
+        np.zeros((rows, n), np.int64),
+        np.zeros((rows, n)),
+        np.zeros((rows, n)),
+        np.zeros((rows, n)),
+        np.zeros(rows, np.int64),
+        np.full(rows, -1, np.int64),
+        np.zeros(rows, np.bool_),
+        np.zeros(rows, np.int64),
+        np.zeros((rows, 3)),
+        np.zeros((rows, 2)),
+        np.zeros((rows, 2)),
+        np.zeros(size, np.int64),
     )
     scratch = Scratch(
-        cost=np.zeros(n),
-        vertex=np.zeros(n),
-        least=np.zeros(rows, np.int64),
-        value=np.zeros(rows),
-        low=np.zeros(size + 1, np.int64),
-        high=np.zeros(size, np.int64),
-        sums=np.zeros(3),
-        trial=np.zeros(size, np.int64),
-        doomed=np.zeros(n, np.bool_),
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(rows, np.int64),
+        np.zeros(rows),
+        np.zeros(size + 1, np.int64),
+        np.zeros(size, np.int64),
+        np.zeros(3),
+        np.zeros(size, np.int64),
+        np.zeros(n, np.bool_),
     )
     return levels, scratch
 
 
-__all__ = ["STATE", "TIE", "Problem", "allocate", "run", "start", "swap_search"]
+@jit
+def best_set(pb, st, members):
+    """The best set of a small pool, in place; ties by smallest index set.
+
+    members: any feasible set. The second search runs only where another set was
+    as good: it takes keys in order, so the first set that it meets is smallest.
+    """
+    lv, scratch = allocate(pb.mass.shape[0], pb.size)
+    swap_search(pb, members)
+    start(pb, st, lv, members)
+    run(pb, st, lv, scratch, UNLIMITED)
+    least = st.best
+    if st.tie:
+        members[:] = lv.winner
+        start(pb, st, lv, members)
+        st.first = 1
+        st.fraction = 1.0
+        st.best = max(least * (1 + TIE), st.noise)
+        run(pb, st, lv, scratch, UNLIMITED)
+        st.best = least
+    members[:] = lv.winner

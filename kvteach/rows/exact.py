@@ -1,0 +1,215 @@
+"""The exact best subset of one attention row.
+
+With Gamma_j = p_j (v_j - mu) the forced error of a kept set A is
+
+    e_s(A) = ||sum_{j in A} Gamma_j|| / p(A),
+
+and `best_subset` minimises it over all subsets of a given size: a fractional
+quadratic 0/1 program, NP-hard in general (arXiv 2608.25230, Lemma A.4). Two
+engines that share nothing but Gamma solve it. "products" looks at every subset
+once, as products of half subsets; "bounds" proves most of them worse unseen.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from kvteach.rows.error import as_row
+
+TIE = 1e-10
+"""Errors that agree to this, relatively, tie; the smallest index set is reported."""
+
+EXTRAS = {4: 24, 8: 12, 16: 6, 32: 4}
+"""Keys outside the top-mass set in the published pools (arXiv 2608.25230, B.2)."""
+
+ENGINES = ("bounds", "products")
+
+
+class BestSubset(NamedTuple):
+    """The minimiser of each row."""
+
+    indices: torch.Tensor  # [..., s] int64, ascending
+    error: torch.Tensor  # [...] its forced error, float64
+    mass: torch.Tensor  # [...] the weight that it keeps
+
+
+def published_pool(p, v, size, extras=None):
+    """The candidate pool of the published enumeration, [..., size + m] indices.
+
+    The top-mass set first, then the m keys outside it with the largest
+    p_j ||v_j - mu||; m = 24 / 12 / 6 / 4 for size 4 / 8 / 16 / 32, or ``extras``.
+    Ties go to the smaller index; a short row gives all its keys. Cost O(S D).
+    Raises ValueError for another size without ``extras`` and for a size < 1.
+    """
+    p, v = as_row(p, v)
+    _require_size(size)
+    if extras is None:
+        if size not in EXTRAS:
+            raise ValueError(f"size: {size} has no published pool; need {list(EXTRAS)}, or extras")
+        extras = EXTRAS[size]
+    if extras < 0:
+        raise ValueError(f"extras: {extras} is negative; need >= 0")
+    order = p.argsort(dim=-1, descending=True, stable=True)
+    top = order[..., : min(size, p.shape[-1])]
+    mu = torch.einsum("...s,...sd->...d", p, v)
+    pull = p * (v - mu.unsqueeze(-2)).norm(dim=-1)
+    pull = pull.scatter(-1, top, -1.0)
+    others = pull.argsort(dim=-1, descending=True, stable=True)
+    count = min(extras, p.shape[-1] - top.shape[-1])
+    return torch.cat([top, others[..., :count]], dim=-1)
+
+
+def best_subset(p, v, size, pool=None, through=None, floor=None, engine="bounds"):
+    """The subset of ``size`` keys with the least forced error, for each row.
+
+    p: [..., S] weights; v: [..., S, D] values. pool: [..., n] distinct key
+    indices to choose from, all keys by default. through: [E, D] matrix, for
+    example a head's slice of the output projection: lengths are measured after
+    it. floor: keep at least floor times the mass of the row's top-mass set.
+    A size of n or more keeps the whole pool.
+
+    Returns `BestSubset`. The error is the least one to 1e-9, relatively, or to
+    16 eps max ||v_j|| where that is larger: mu is known no better, so smaller
+    errors are zero, and sets that reach it tie.
+
+    Cost: "products" about C(n, s) n multiply-adds, n <= 36; "bounds" n^2 D for
+    the Gram matrix, then some ten nodes of O(n s) on typical rows of language
+    models, exponentially many on flat ones (certify has a time limit).
+
+    Raises ValueError for shapes that do not fit, indices out of range or twice,
+    a floor outside 0 .. 1, and rows where no subset is allowed.
+    """
+    p, v = as_row(p, v)
+    _require_size(size)
+    if engine not in ENGINES:
+        raise ValueError(f"engine: {engine!r} is unknown; need one of {ENGINES}")
+    share = _as_floor(floor)
+    batch, keys = p.shape[:-1], p.shape[-1]
+    if v.shape[:-2] != batch:
+        raise ValueError(f"v: batch {tuple(v.shape[:-2])} differs from that of p, {tuple(batch)}")
+    pool = _as_pool(pool, batch, keys)
+    root = _as_root(through, v.shape[-1])
+    kept = min(size, pool.shape[-1])
+    p, v = p.numpy().reshape(-1, keys), v.numpy().reshape(-1, keys, v.shape[-1])
+    found = [
+        _solve(*row, kept, size, root, share, engine)
+        for row in zip(p, v, pool.reshape(len(p), -1))
+    ]
+    members, errors, masses = zip(*found) if found else ((), (), ())
+    return BestSubset(
+        torch.tensor(np.array(members, np.int64).reshape(*batch, kept)),
+        torch.tensor(np.array(errors, float).reshape(batch)),
+        torch.tensor(np.array(masses, float).reshape(batch)),
+    )
+
+
+def least_mass(p, size, share):
+    """The mass that a floor asks for; a hair less, so that top-mass passes at 1."""
+    top = np.sort(p)[-min(size, len(p)) :].sum()
+    return share * top * (1 - 1e-12)
+
+
+def _solve(p, v, pool, kept, size, root, share, engine):
+    """One row: (sorted members, error, mass)."""
+    gamma, noise = _pool_deviations(p, v, pool, root)
+    weights, floor = p[pool], least_mass(p, size, share) if share else 0.0
+    first = np.sort(np.argsort(-weights, kind="stable")[:kept])
+    mass = weights[first].sum()
+    if not mass > 0 or mass < floor:
+        raise ValueError(
+            f"pool: its {kept} heaviest keys keep a mass of {mass:.3g}; the row "
+            f"needs more than 0 and at least {floor:.3g}"
+        )
+    members = first
+    if kept < len(pool):
+        longest = np.sqrt((gamma * gamma).sum(1).max())
+        scale = max(longest, noise * weights.sum())
+        scaled = np.ascontiguousarray(gamma / scale), weights / scale
+        if engine == "bounds":
+            members = _by_bounds(*scaled, kept, floor / scale, noise, first)
+        else:
+            members = _by_products(*scaled, kept, floor / scale, noise, first)
+    error = np.linalg.norm(gamma[members].sum(0)) / weights[members].sum()
+    return pool[members], error, weights[members].sum()
+
+
+def _pool_deviations(p, v, pool, root):
+    """Gamma of the pool's keys [n, D], and the error that counts as zero."""
+    longest = np.sqrt(np.einsum("sd,sd->s", v, v).max())
+    mu, chosen = p @ v, v[pool]
+    gamma = p[pool, None] * (chosen - mu)
+    if root is not None:
+        gamma, longest = gamma @ root.T, longest * np.linalg.norm(root, 2)
+    return gamma, 16 * np.finfo(float).eps * longest
+
+
+def _by_bounds(gamma, weights, size, floor, noise, first):
+    from kvteach.rows import _search  # imports the compiler
+
+    problem = _search.Problem(gamma @ gamma.T, weights, gamma, size, floor)
+    state = np.zeros(1, _search.STATE).view(np.recarray)[0]
+    state.fraction, state.noise = 1 + TIE, noise
+    members = first.astype(np.int64)
+    _search.best_set(problem, state, members)
+    return np.sort(members)
+
+
+def _by_products(gamma, weights, size, floor, noise, first):
+    from kvteach.rows import _products
+
+    if len(weights) > _products.LARGEST_POOL:
+        raise ValueError(
+            f"pool: {len(weights)} keys are too many for engine 'products'; need "
+            f"<= {_products.LARGEST_POOL}"
+        )
+    start = _products.direct_errors(gamma, weights, first[None])[0]
+    found = _products.best_by_products(gamma, weights, size, floor, start, TIE, noise)
+    return np.array(found[0])
+
+
+# --- arguments --------------------------------------------------------------
+
+
+def _require_size(size):
+    if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
+        raise ValueError(f"size: {size!r} is no number of keys; need an integer >= 1")
+
+
+def _as_floor(floor):
+    """The floor as a share, 0.0 for none, or ValueError."""
+    if floor is None:
+        return 0.0
+    if not 0 <= floor <= 1:
+        raise ValueError(f"floor: {floor} is outside 0 .. 1, a share of the top mass")
+    return float(floor)
+
+
+def _as_pool(pool, batch, keys):
+    """The pool sorted, [*batch, n] int64, or ValueError."""
+    if pool is None:
+        return np.broadcast_to(np.arange(keys), (*batch, keys))
+    pool = torch.as_tensor(pool)
+    if pool.ndim == 0 or pool.dtype.is_floating_point or pool.shape[-1] == 0:
+        raise ValueError(f"pool: shape {tuple(pool.shape)}, {pool.dtype}; need indices [..., n]")
+    try:
+        pool = np.sort(np.broadcast_to(pool.numpy(), (*batch, pool.shape[-1])), axis=-1)
+    except ValueError:
+        raise ValueError(
+            f"pool: shape {tuple(pool.shape)} does not fit the rows {tuple(batch)}"
+        ) from None
+    if pool.size and not 0 <= pool.min() <= pool.max() < keys:
+        raise ValueError(f"pool: {pool.min()} .. {pool.max()} leave 0 .. {keys - 1}")
+    if (pool[..., 1:] == pool[..., :-1]).any():
+        raise ValueError("pool: an index appears twice; need distinct keys")
+    return pool.astype(np.int64)
+
+
+def _as_root(through, width):
+    """R with R'R = W'W, [<=D, D]: only the Gram matrix of a projection matters."""
+    if through is None:
+        return None
+    through = torch.as_tensor(through).to(torch.float64).numpy()
+    if through.ndim != 2 or through.shape[1] != width or not np.isfinite(through).all():
+        raise ValueError(f"through: shape {through.shape}; need a finite matrix [E, {width}]")
+    return np.linalg.qr(through, mode="r") if through.shape[0] > width else through
