@@ -66,7 +66,11 @@ def test_one_step(answer):
     want = last_row(q, k, v)
     mistakes = {
         "head h reads h % K": (last_row(q, k, v, kv_head=lambda h: h % 2), k, v),
-        "the new token is not attended to": (last_row(q, k[:, :, :-1], v[:, :, :-1]), k, v),
+        "the new token is not attended to": (
+            last_row(q, k[:, :, :-1], v[:, :, :-1]),
+            k,
+            v,
+        ),
         "the scores are not divided by sqrt(D)": (last_row(q, k, v, scale=1), k, v),
     }
     step = q[:, :, -1], k[:, :, -1], v[:, :, -1]

@@ -17,8 +17,8 @@ EXERCISE = Exercise(
         "Heads 0 .. R-1 read key-value head 0, the next R read head 1: what does "
         "reshape do to H when you split it into K and R? For the mask, ask which "
         "position query t stands at.",
-        "Query t sees j <= S - T + t: torch.arange(S) > torch.arange(S - T, S)[:, None] "
-        "is hidden. q.reshape(B, K, R, T, D) meets k[:, :, None] in the product.",
+        "Query t sees j <= S - T + t, so torch.arange(S) > torch.arange(S - T, S)"
+        "[:, None] is hidden. q.reshape(B, K, R, T, D) meets k[:, :, None] in the product.",
     ),
 )
 
@@ -42,7 +42,9 @@ def by_loops(q, k, v, seen=None, kv_head=None):
         for h in range(H):
             keys, values = k[b, kv_head(h)].double(), v[b, kv_head(h)].double()
             for t in range(T):
-                scores = [(q[b, h, t].double() @ keys[j]).item() for j in range(seen(t))]
+                scores = [
+                    (q[b, h, t].double() @ keys[j]).item() for j in range(seen(t))
+                ]
                 top = max(scores)
                 weights = [math.exp((x - top) / math.sqrt(D)) for x in scores]
                 for j, weight in enumerate(weights):
@@ -81,7 +83,9 @@ def test_last_queries(answer):
     """Fewer queries than positions: they are the last ones"""
     q, k, v = random_qkv(101, B=1, H=2, K=2, T=3, S=7, D=5)
     mistakes = {
-        "query t is taken to stand at position t": by_loops(q, k, v, seen=lambda t: t + 1),
+        "query t is taken to stand at position t": by_loops(
+            q, k, v, seen=lambda t: t + 1
+        ),
         "every query sees every position": by_loops(q, k, v, seen=lambda t: 7),
         "the scores are not divided by sqrt(D)": by_loops(q * math.sqrt(5), k, v),
         "the scores are divided by D": by_loops(q / math.sqrt(5), k, v),

@@ -32,7 +32,9 @@ def test_both_sides(answer):
         "the shorter time is taken": (4e-5, "memory"),
         "bandwidth and peak are swapped": (8e-3, "compute"),
     }
-    expect_same(got, (8e-3, "memory"), tolerance=ROUNDING, mistakes=mistakes, parts=PARTS)
+    expect_same(
+        got, (8e-3, "memory"), tolerance=ROUNDING, mistakes=mistakes, parts=PARTS
+    )
     got = answer.roofline(16e9, 6.4e13, 2e12, 400e12)  # a prompt of 4000 tokens
     expect_same(got, (0.16, "compute"), tolerance=ROUNDING, parts=PARTS)
 
@@ -40,7 +42,9 @@ def test_both_sides(answer):
 @check(points=1, likely="a tie is bound by memory.")
 def test_on_the_ridge(answer):
     """Both times equal, and a step that computes nothing"""
-    expect_same(answer.roofline(512, 4096, 64, 512), (8.0, "memory"), tolerance=ROUNDING)
+    expect_same(
+        answer.roofline(512, 4096, 64, 512), (8.0, "memory"), tolerance=ROUNDING
+    )
     expect_same(answer.roofline(512, 0, 64, 512), (8.0, "memory"), tolerance=ROUNDING)
 
 

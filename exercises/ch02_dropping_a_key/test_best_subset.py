@@ -64,10 +64,14 @@ def test_two_of_three(answer):
         "the error is squared": ((0, 2), (9 / 22) ** 2),
     }
     got = answer.best_subset(p, v, 2)
-    expect_same(got, ((0, 2), 9 / 22), tolerance=ROUNDING, parts=PARTS, mistakes=mistakes)
+    expect_same(
+        got, ((0, 2), 9 / 22), tolerance=ROUNDING, parts=PARTS, mistakes=mistakes
+    )
 
 
-@check(points=2, likely="some sets are never tried, or the wrong quantity is minimised.")
+@check(
+    points=2, likely="some sets are never tried, or the wrong quantity is minimised."
+)
 def test_random_rows(answer):
     """Random rows of nine keys with values in three dimensions, every size"""
     generator = torch.Generator().manual_seed(206)
@@ -83,9 +87,13 @@ def test_random_rows(answer):
 def test_ties(answer):
     """Equal errors: the first set in the order of combinations"""
     p, v = row([0.25] * 4, [0.0, 1.0, 2.0, 3.0])
-    expect_same(answer.best_subset(p, v, 2), ((0, 3), 0.0), tolerance=ROUNDING, parts=PARTS)
+    expect_same(
+        answer.best_subset(p, v, 2), ((0, 3), 0.0), tolerance=ROUNDING, parts=PARTS
+    )
     # Keys 1 and 3 are the same key twice, and no set of two is free of error.
-    p, v = row([0.25, 0.125, 0.5, 0.125], [[4.0, 1.0], [1.0, 3.0], [0.0, -2.0], [1.0, 3.0]])
+    p, v = row(
+        [0.25, 0.125, 0.5, 0.125], [[4.0, 1.0], [1.0, 3.0], [0.0, -2.0], [1.0, 3.0]]
+    )
     want = by_fractions(p, v, 2)
     expect_same(answer.best_subset(p, v, 2), want, tolerance=ROUNDING, parts=PARTS)
     # mu = -11/14; {0, 2, 5} leads to -12/14 and {1, 3, 4} to -10/14: both are 1/14

@@ -40,7 +40,9 @@ def by_loops(p, v, kept):
     return mass, gap, (mu - m_kept).norm()
 
 
-@check(points=2, likely="one of the two means is not under its own renormalised weights.")
+@check(
+    points=2, likely="one of the two means is not under its own renormalised weights."
+)
 def test_two_of_three(answer):
     """Two of three keys, by hand"""
     p = torch.tensor([0.45, 0.45, 0.10], dtype=torch.float64)
@@ -62,7 +64,9 @@ def test_two_of_three(answer):
         expect_same(got, want, tolerance=ROUNDING, mistakes=mistakes, parts=PARTS)
 
 
-@check(points=2, likely="the rows are mixed up, or the length is taken over a wrong axis.")
+@check(
+    points=2, likely="the rows are mixed up, or the length is taken over a wrong axis."
+)
 def test_every_row_by_itself(answer):
     """A batch of rows that keep different keys, in tensors that are not contiguous"""
     generator = torch.Generator().manual_seed(202)
@@ -77,7 +81,9 @@ def test_every_row_by_itself(answer):
     expect_same(answer.factorization(p, v, kept), want, tolerance=ROUNDING, parts=PARTS)
 
 
-@check(points=1, likely="the mean of no values was computed as 0 / 0 or left as it came.")
+@check(
+    points=1, likely="the mean of no values was computed as 0 / 0 or left as it came."
+)
 def test_nothing_evicted(answer):
     """One row keeps everything: no mass, no gap, no error"""
     p = torch.tensor([[0.2, 0.3, 0.5], [0.2, 0.3, 0.5]], dtype=torch.float64)
@@ -92,7 +98,9 @@ def test_nothing_evicted(answer):
 def test_values_cancel(answer):
     """Most of the mass dropped, and no error at all"""
     p = torch.tensor([0.125, 0.25, 0.5, 0.125], dtype=torch.float64)
-    v = torch.tensor([[1.0, 1.0], [3.0, 2.0], [0.0, 0.5], [1.0, 1.0]], dtype=torch.float64)
+    v = torch.tensor(
+        [[1.0, 1.0], [3.0, 2.0], [0.0, 0.5], [1.0, 1.0]], dtype=torch.float64
+    )
     kept = torch.tensor([True, False, False, True])
     # m_A = (1, 1); m_E = (0.25 (3, 2) + 0.5 (0, 0.5)) / 0.75 = (1, 1)
     want = tuple(torch.tensor(x, dtype=torch.float64) for x in (0.75, 0.0, 0.0))

@@ -46,7 +46,9 @@ def test_two_of_three(answer):
         kept = torch.tensor(kept, dtype=torch.bool)
         mistakes = {
             "the kept weights are not renormalised": (p * kept) @ v,
-            "the mask is used the wrong way round": v.T @ (p * ~kept) / (p * ~kept).sum(),
+            "the mask is used the wrong way round": v.T
+            @ (p * ~kept)
+            / (p * ~kept).sum(),
         }
         want = torch.tensor([want], dtype=torch.float64)
         got = answer.forced_output(p, v, kept)

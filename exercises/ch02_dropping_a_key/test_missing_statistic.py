@@ -49,7 +49,9 @@ def test_two_of_three(answer):
     v = torch.tensor([[-1.0], [1.0], [5.0]], dtype=torch.float64)
     for kept, u, m in (([1, 1, 0], 0.5, 0.10), ([1, 0, 1], 0.45, 0.45)):
         kept = torch.tensor(kept, dtype=torch.bool)
-        want = torch.tensor([u], dtype=torch.float64), torch.tensor(m, dtype=torch.float64)
+        want = torch.tensor([u], dtype=torch.float64), torch.tensor(
+            m, dtype=torch.float64
+        )
         mistakes = {
             "u is divided by m, which makes it a centroid": (want[0] / m, want[1]),
             "the sums run over the kept keys": (p @ v - want[0], 1 - want[1]),
@@ -75,7 +77,9 @@ def test_restore(answer):
     p, v, kept = rows(204, 4, keys=12, dim=3)
     mass = (p * kept).sum(-1, keepdim=True)
     forced = torch.stack([(p * kept / mass)[b] @ v[b] for b in range(4)])
-    u, m = (torch.stack(x) for x in zip(*(by_loops(p[b], v[b], kept[b]) for b in range(4))))
+    u, m = (
+        torch.stack(x) for x in zip(*(by_loops(p[b], v[b], kept[b]) for b in range(4)))
+    )
     want = torch.stack([p[b] @ v[b] for b in range(4)])
     mistakes = {
         "u is added to the forced output as it stands": forced + u,
@@ -85,7 +89,9 @@ def test_restore(answer):
     expect_same(got, want, tolerance=ROUNDING, mistakes=mistakes)
 
 
-@check(points=1, likely="the statistic depends on which keys stay, not only on which go.")
+@check(
+    points=1, likely="the statistic depends on which keys stay, not only on which go."
+)
 def test_statistics_add_up(answer):
     """Evicting in two steps leaves the sum of the two statistics"""
     p, v, _ = rows(205, keys=10, dim=3)

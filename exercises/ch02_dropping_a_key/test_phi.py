@@ -66,9 +66,13 @@ def test_errors_of_every_set(answer):
     mass = (kept * p).sum(-1)
     mistakes = {
         "the division by p(A) is missing": want * mass,
-        "the division is by the dropped mass": want * mass / (1 - mass).clamp_min(1e-300),
+        "the division is by the dropped mass": want
+        * mass
+        / (1 - mass).clamp_min(1e-300),
     }
-    expect_same(answer.errors(p, gamma, kept), want, tolerance=ROUNDING, mistakes=mistakes)
+    expect_same(
+        answer.errors(p, gamma, kept), want, tolerance=ROUNDING, mistakes=mistakes
+    )
 
 
 @check(points=1, likely="the [N, S, D] tensor of all kept deviations is built.")

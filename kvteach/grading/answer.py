@@ -17,8 +17,14 @@ from dataclasses import dataclass
 
 from kvteach.grading.codec import CodecError, encode, receive, send
 
-TIME_LIMIT = 4.0
-"""Seconds for loading a file and for each call: the solutions need milliseconds."""
+COMPUTE_LIMIT = 4.0
+"""Seconds of processor time for loading a file and for each call.
+
+The solutions need milliseconds; a busy machine does not make them need more.
+"""
+
+WAIT_LIMIT = 15.0
+"""Seconds on the clock for the same: code may also wait instead of computing."""
 
 START_LIMIT = 60.0
 """Seconds until a worker reports itself: the first one waits for torch."""
@@ -49,11 +55,14 @@ class Outcome:
         """The exception in words."""
         if self.error == "NotImplementedError":
             return self.message or "not implemented yet"
+        place = f"\n{self.where}" if self.where else ""
+        if self.error == "OutOfTime":
+            spent = f"{COMPUTE_LIMIT:g} seconds of computing"
+            return f"your code was stopped after {spent}: does a loop never end?{place}"
         if self.error == "OutputLimit":
             return f"your code wrote {self.message}"
         if self.error == "MemoryLimit":
             return f"your code asked for {self.message}"
-        place = f"\n{self.where}" if self.where else ""
         return f"your code raised {self.error}: {self.message}{place}"
 
 
@@ -139,13 +148,15 @@ class Worker:
 
     def _ask(self, request):
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            send(self.socket, request)
-        reply = self._receive(TIME_LIMIT)
+            send(self.socket, {**request, "seconds": COMPUTE_LIMIT})
+        reply = self._receive(WAIT_LIMIT)
         if reply.get("threads"):
             raise WrongAnswer("your code left a thread running after it returned")
         if "call" in request and not reply.get("error"):
             _compare_arguments(request, reply)
-        known = {k: reply[k] for k in ("value", "error", "message", "where") if k in reply}
+        known = {
+            k: reply[k] for k in ("value", "error", "message", "where") if k in reply
+        }
         return Outcome(**known)
 
     def _receive(self, limit):
@@ -154,7 +165,7 @@ class Worker:
             reply = receive(self.socket)
         except TimeoutError:
             raise WrongAnswer(
-                f"your code was stopped after {limit:g} seconds: does a loop never end?"
+                f"your code was stopped after {limit:g} seconds without an answer"
             ) from None
         except (EOFError, ConnectionResetError):
             raise WrongAnswer(

@@ -55,7 +55,9 @@ def check(points, likely):
             try:
                 function(answer)
             except WrongAnswer as wrong:
-                advice = f"\nOften the cause here: {likely}" if wrong.wrong_value else ""
+                advice = (
+                    f"\nOften the cause here: {likely}" if wrong.wrong_value else ""
+                )
                 message = f"{wrong}{advice}"
             else:
                 return
@@ -74,7 +76,9 @@ def checks_of(module):
     return [f for f in functions if isinstance(getattr(f, "check", None), Check)]
 
 
-def expect_same(got, want, *, tolerance=0.0, mistakes=None, name="the result", parts=()):
+def expect_same(
+    got, want, *, tolerance=0.0, mistakes=None, name="the result", parts=()
+):
     """Fail unless ``got`` is ``want``: type, shape, dtype, finiteness, then value.
 
     Numbers may differ by tolerance * max(1, largest |want|). mistakes: maps a

@@ -8,6 +8,7 @@ type arrives as `Foreign`, which carries nothing but the name of the type.
 """
 
 import json
+import math
 import struct
 from dataclasses import dataclass
 
@@ -80,7 +81,9 @@ def _describe(value, buffers):
     if kind is list or kind is tuple:
         return [kind.__name__, [_describe(item, buffers) for item in value]]
     if kind is dict:
-        pairs = [[_describe(k, buffers), _describe(v, buffers)] for k, v in value.items()]
+        pairs = [
+            [_describe(k, buffers), _describe(v, buffers)] for k, v in value.items()
+        ]
         return ["dict", pairs]
     if kind is torch.Tensor or kind is torch.nn.Parameter:
         return _describe_tensor(value.detach(), buffers)
@@ -89,7 +92,10 @@ def _describe(value, buffers):
             buffers.append(np.ascontiguousarray(value).tobytes())
             name = "array" if kind is np.ndarray else "scalar"
             return [name, value.dtype.str, list(value.shape)]
-    return ["foreign", f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")]
+    return [
+        "foreign",
+        f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins."),
+    ]
 
 
 def _describe_tensor(tensor, buffers):
@@ -135,6 +141,8 @@ def _build(tree, buffers):
 
 def _build_tensor(dtype, shape, strides, buffer):
     if not buffer:
+        if math.prod(shape):
+            raise CodecError("a tensor has no data")
         return torch.empty_strided(shape, strides, dtype=TORCH_DTYPES[dtype])
     flat = torch.frombuffer(bytearray(buffer), dtype=TORCH_DTYPES[dtype])
     return torch.as_strided(flat, shape, strides)  # raises where it leaves the buffer

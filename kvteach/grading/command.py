@@ -86,7 +86,11 @@ def hints(exercises, count):
     shown = exercise.hints[:count]
     lines = [f"Hint {i} of {len(exercise.hints)}: {h}" for i, h in enumerate(shown, 1)]
     if len(shown) < len(exercise.hints):
-        lines.append(f"The next one: kvteach grade {exercise.id} --hint {len(shown) + 1}")
+        lines.append(
+            f"The next one: kvteach grade {exercise.id} --hint {len(shown) + 1}"
+        )
     else:
-        lines.append(f"That was the last; the worked solution: solutions/{exercise.file}")
+        lines.append(
+            f"That was the last; the worked solution: solutions/{exercise.file}"
+        )
     return "\n".join(lines)

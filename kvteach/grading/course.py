@@ -109,7 +109,9 @@ def select(manifest, what):
     names = {e.name: e.id for e in manifest}
     close = get_close_matches(what, known + ids, n=1)
     close += [names[n] for n in get_close_matches(what.rpartition("/")[2], names, n=1)]
-    asked = f": did you mean {close[0]}?" if close else f"; known are {', '.join(known)}"
+    asked = (
+        f": did you mean {close[0]}?" if close else f"; known are {', '.join(known)}"
+    )
     raise UsageError(f"there is no chapter or exercise {what!r}{asked}")
 
 

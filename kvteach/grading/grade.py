@@ -76,7 +76,11 @@ def grade(exercises, root, target):
 
 def _run_judge(pending, root, target):
     """Judge pending checks and take out those settled: at least one."""
-    running, trouble, before = None, "the judge did not come to this check", len(pending)
+    running, trouble, before = (
+        None,
+        "the judge did not come to this check",
+        len(pending),
+    )
     for event in _events(list(pending), root, target):
         if event["event"] == "started":
             running = event["check"]

@@ -66,7 +66,7 @@ def answer(request):
 
 
 def target_file(checks_file, target):
-    """The file that a check file judges: exercises/chNN/test_x.py -> target/chNN/x.py."""
+    """exercises/chNN/test_x.py judges target/chNN/x.py."""
     name = CHECK_FILE.fullmatch(checks_file.name).group(1)
     folder = Path(checks_file).parent
     return folder.parent.parent / target / folder.name / f"{name}.py"

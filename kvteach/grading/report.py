@@ -52,7 +52,9 @@ def total_line(results):
     earned = sum(r.earned for r in results)
     of = sum(r.exercise.points for r in results)
     solved = sum(r.solved for r in results)
-    return f"Total: {earned} of {of} points, {solved} of {len(results)} exercises solved"
+    return (
+        f"Total: {earned} of {of} points, {solved} of {len(results)} exercises solved"
+    )
 
 
 def _exercise_lines(result):
@@ -87,7 +89,11 @@ def _indented(message, width):
     lines = []
     for line in message.splitlines():
         lines += textwrap.wrap(
-            line, 88, initial_indent=space, subsequent_indent=space, break_on_hyphens=False
+            line,
+            88,
+            initial_indent=space,
+            subsequent_indent=space,
+            break_on_hyphens=False,
         )
     return lines
 

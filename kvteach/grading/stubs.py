@@ -19,7 +19,8 @@ from pathlib import Path
 from kvteach.grading.course import MANIFEST, digest, read_manifest
 
 REGION = re.compile(
-    r"^(?P<indent> +)# BEGIN SOLUTION\n(?:.*\n)*?(?P=indent)# END SOLUTION\n", re.MULTILINE
+    r"^(?P<indent> +)# BEGIN SOLUTION\n(?:.*\n)*?(?P=indent)# END SOLUTION\n",
+    re.MULTILINE,
 )
 FOLDER = re.compile(r"(ch\d\d)_\w+")
 
@@ -42,7 +43,9 @@ def stub_of(source, folder, name):
 
     stub, count = REGION.subn(unsolved, source)
     if not count or "SOLUTION" in stub:
-        raise ValueError(f"{folder}/{name}.py: solution markers are missing or unmatched")
+        raise ValueError(
+            f"{folder}/{name}.py: solution markers are missing or unmatched"
+        )
     return stub
 
 
@@ -80,7 +83,9 @@ def manifest_entry(root, folder, name):
 def is_edited(path, manifest):
     """Whether a stub is no longer what the manifest says was generated."""
     known = {Path(entry.file): entry.stub_sha256 for entry in manifest}
-    return path.is_file() and digest(path) != known.get(Path(path.parent.name, path.name))
+    return path.is_file() and digest(path) != known.get(
+        Path(path.parent.name, path.name)
+    )
 
 
 def generate(root, manifest_file=MANIFEST, force=False):
@@ -92,8 +97,12 @@ def generate(root, manifest_file=MANIFEST, force=False):
     manifest = read_manifest(manifest_file) if manifest_file.is_file() else []
     stubs = {}
     for folder, name in exercises_of(root):
-        source = (root / "solutions" / folder / f"{name}.py").read_text(encoding="utf-8")
-        stubs[root / "exercises" / folder / f"{name}.py"] = stub_of(source, folder, name)
+        source = (root / "solutions" / folder / f"{name}.py").read_text(
+            encoding="utf-8"
+        )
+        stubs[root / "exercises" / folder / f"{name}.py"] = stub_of(
+            source, folder, name
+        )
     edited = [
         path
         for path, text in stubs.items()

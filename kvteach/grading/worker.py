@@ -33,10 +33,14 @@ PRINT_LIMIT = 2**20
 """Bytes a worker may print, or write to any one file."""
 
 CPU_LIMIT = 60
-"""Seconds. The judge's own limit comes long before; this one is for orphans."""
+"""Seconds. The judge's own limits come long before; this one is for orphans."""
 
 MISSING_PACKAGES = ("kvteach", "solutions", "exercises")
 """Not importable here: an exercise asks for the learner's own code."""
+
+
+class OutOfTime(BaseException):
+    """Raised in the learner's code when its processor time is used up."""
 
 
 def main():
@@ -58,6 +62,7 @@ def become_worker(connection, printed):
     """Fence this process in, then serve the judge until it hangs up."""
     os.setsid()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGPROF, _stop)
     _die_with_parent()
     os.dup2(printed, 1)
     os.dup2(printed, 2)
@@ -69,6 +74,10 @@ def become_worker(connection, printed):
         serve(socket.socket(fileno=connection))
     finally:
         os._exit(0)
+
+
+def _stop(signum, frame):
+    raise OutOfTime
 
 
 def _die_with_parent():
@@ -105,7 +114,10 @@ class _Unavailable(importlib.abc.MetaPathFinder):
 
 
 def serve(connection):
-    """Answer requests: {"load": path} once, then {"call": name, args, kwargs}."""
+    """Answer requests: {"load": path} once, then {"call": name, args, kwargs}.
+
+    Each also says after how many seconds of processor time it is stopped.
+    """
     me = os.getpid()
     send(connection, {"ready": me})
     module = None
@@ -114,12 +126,17 @@ def serve(connection):
         args, kwargs = request.get("args", ()), request.get("kwargs", {})
         reply = {}
         try:
+            signal.setitimer(signal.ITIMER_PROF, request["seconds"])
             if module is None:
                 module, path = load(request["load"]), request["load"]
             else:
                 reply["value"] = getattr(module, request["call"])(*args, **kwargs)
+            signal.setitimer(signal.ITIMER_PROF, 0)
             sys.stdout.flush()
-        except BaseException as error:  # SystemExit and pytest's Skipped are no Exception
+        except (
+            BaseException
+        ) as error:  # SystemExit and pytest's Skipped are no Exception
+            signal.setitimer(signal.ITIMER_PROF, 0)
             reply = describe(error, request.get("load") or path)
         if os.getpid() != me:  # the learner's code forked, and this is the copy
             os._exit(1)
@@ -133,8 +150,14 @@ def _answer(connection, reply):
     try:
         send(connection, reply)
     except (CodecError, RecursionError, MemoryError) as error:
-        shorter = {"error": "CodecError", "message": f"the result is too large: {error}"}
-        send(connection, {**shorter, "threads": reply["threads"], "args": (), "kwargs": {}})
+        shorter = {
+            "error": "CodecError",
+            "message": f"the result is too large: {error}",
+        }
+        send(
+            connection,
+            {**shorter, "threads": reply["threads"], "args": (), "kwargs": {}},
+        )
 
 
 def load(path):

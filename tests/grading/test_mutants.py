@@ -53,7 +53,9 @@ def test_mutant_loses_points(name, what, verdict):
     failed = [message for message in verdict(name, what).values() if message]
     assert failed, f"{name} passes although: {what}"
     for message in failed:  # a mutant that does not run at all proves nothing
-        assert not re.search("NameError|SyntaxError|UnboundLocal|cannot be loaded", message)
+        assert not re.search(
+            "NameError|SyntaxError|UnboundLocal|cannot be loaded", message
+        )
 
 
 @pytest.mark.parametrize("name", NAMES)
