@@ -10,17 +10,24 @@ per right half. Halves with i and s - i keys meet in one matrix product with an
 inner dimension of n/2 + 2, whatever D is, and the least F decides: none below
 zero means that no subset beats lam (Dinkelbach 1967); else the subset found
 gives the next, smaller lam.
+
+The products run in float32; every subset whose F could be below zero, given
+float32's rounding, is measured again in float64 from the deviations themselves.
+Where those are too many, the pass is repeated in float64.
 """
 
+import functools
 import math
 
 import numpy as np
 import torch
 
 LARGEST_POOL = 36
-BLOCK = 1 << 17  # products at a time: 1 MiB, what a core's own cache holds
+BLOCK = 1 << 17  # products at a time: they stay in a core's own cache
+MANY = 20_000  # subsets to measure again after a float32 pass, at most
 
 
+@functools.lru_cache(maxsize=8)
 def half_subsets(n):
     """All subsets of n keys as 0/1 rows, grouped by size: a list of (codes, rows)."""
     codes = np.arange(1 << n, dtype=np.int64)
@@ -30,80 +37,105 @@ def half_subsets(n):
     return [(codes[g], bits[g].astype(np.float64)) for g in groups]
 
 
-def best_by_products(gamma, p, size, floor, start, tie, noise):
-    """Members [s] of the best subset, ties by smallest index set, and its error.
+def best_by_products(gamma, p, size, floor, first, tie, noise):
+    """Members (a tuple) of the best subset, ties by smallest index set.
 
-    gamma: [n, D] deviations scaled to length <= 1; p: [n]; start: the error of
-    any feasible subset. Cost about C(n, s) (n/2 + 2) multiply-adds per pass, one
-    or two passes; memory 2**(n/2) (n/2 + 2) float64.
+    gamma: [n, D] deviations scaled to length <= 1; p: [n]; first: members of any
+    feasible subset. Cost about C(n, s) (n/2 + 2) multiply-adds per pass, mostly
+    one pass; memory 2**(n/2) (n/2 + 2) float64.
     """
     gram = gamma @ gamma.T
-    level = start
+    level = direct_errors(gamma, p, swapped(gram, p, first, floor)[None])[0]
     while True:
-        found, codes = _pass(gram, p, size, floor, max(level, noise) * (1 + tie))
-        if len(codes) == 0:  # rounding: start itself was on the edge
-            level = max(level, noise) * (1 + 1e-6)
-            continue
+        lam = max(level * (1 + tie), noise)
+        codes = _pass(gram, p, size, floor, lam, torch.float32)
+        if codes is None:
+            codes = _pass(gram, p, size, floor, lam, torch.float64)
         members = _members(codes, size)
         errors = direct_errors(gamma, p, members)
         least = errors.min()
-        if found < 0 and least < level * (1 - tie):
-            level = least
-            continue
-        tied = errors <= max(least * (1 + tie), noise)
-        return min(map(tuple, members[tied].tolist())), least
+        if least >= level * (1 - tie) or least <= noise:
+            tied = errors <= max(least * (1 + tie), noise)
+            return min(map(tuple, members[tied].tolist()))
+        level = least
 
 
 def direct_errors(gamma, p, members):
     """||sum of gamma|| / p(A) of many sets [k, s], without the Gram matrix."""
-    total = np.zeros((len(members), gamma.shape[1]))
-    for column in members.T:
-        total += gamma[column]
-    mass = p[members].sum(1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(mass > 0, np.linalg.norm(total, axis=1) / mass, np.inf)
+    errors = np.empty(len(members))
+    for at in range(0, len(members), MANY):
+        part = members[at : at + MANY]
+        total = gamma[part[:, 0]]
+        for column in part.T[1:]:
+            total = total + gamma[column]
+        mass = p[part].sum(1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            length = np.linalg.norm(total, axis=1)
+            errors[at : at + MANY] = np.where(mass > 0, length / mass, math.inf)
+    return errors
 
 
-def _pass(gram, p, size, floor, lam):
-    """(least F, codes of the subsets with F below the rounding error of F)."""
+def swapped(gram, p, members, floor):
+    """A good start: the best one-for-one swap in Gram form, until none helps."""
+    inside = np.zeros(len(p), bool)
+    inside[members] = True
+    best = math.inf
+    while True:
+        a, b = np.flatnonzero(inside), np.flatnonzero(~inside)
+        pull = gram[a].sum(0)
+        swap = np.diag(gram)[a] - 2 * pull[a], np.diag(gram)[b] + 2 * pull[b]
+        square = pull[a].sum() + np.add.outer(*swap) - 2 * gram[np.ix_(a, b)]
+        mass = p[a].sum() + np.add.outer(-p[a], p[b])
+        good = (mass > 0) & (mass >= floor)
+        ratio = np.where(good, np.maximum(square, 0), math.inf) / np.where(good, mass, 1) ** 2
+        i, j = np.unravel_index(ratio.argmin(), ratio.shape)
+        now = max(pull[a].sum(), 0.0) / p[a].sum() ** 2
+        if not ratio[i, j] < min(now, best) * (1 - 1e-9):
+            return a
+        best = ratio[i, j]
+        inside[a[i]], inside[b[j]] = False, True
+
+
+def _pass(gram, p, size, floor, lam, dtype):
+    """Codes of the subsets whose F may be zero or less; None if they are too many."""
     n = len(p)
     half = n // 2
     h = gram - lam * lam * np.outer(p, p)
-    weight = np.sqrt(np.diag(gram)) + lam * p
-    rounding = 64 * np.finfo(float).eps
+    # |F| is computed to rounding * (sum over A of what each key adds at most)^2
+    reach = np.sqrt(np.diag(gram)) + lam * p
+    rounding = (half + 8) * torch.finfo(dtype).eps
     left, right = half_subsets(half), half_subsets(n - half)
-    least, codes = math.inf, []
+    found = [np.zeros(0, np.int64)]
     for i in range(max(0, size - (n - half)), min(half, size) + 1):
         left_codes, a = left[i]
         right_codes, b = right[size - i]
-        rows, columns = _factors(h, half, a, b)
+        rows, columns = _factors(h, half, a, b, dtype)
+        reach_a, reach_b = a @ reach[:half], b @ reach[half:]
+        mass_a, mass_b = a @ p[:half], b @ p[half:]
         step = max(1, BLOCK // len(b))
-        product = torch.empty(step, len(b), dtype=torch.float64)
+        product = torch.empty(step, len(b), dtype=dtype)
         for at in range(0, len(a), step):
-            block = rows[at : at + step]
-            f = torch.mm(block, columns, out=product[: len(block)]).numpy()
-            if floor > 0:
-                mass = (a[at : at + step] @ p[:half])[:, None] + b @ p[half:]
-                f[mass < floor] = math.inf
-            lowest = f.min()
-            least = min(least, lowest)
-            if lowest <= rounding * weight.sum() ** 2:
-                i_at, j_at = np.nonzero(f <= rounding * weight.sum() ** 2)
-                total = a[at + i_at] @ weight[:half] + b[j_at] @ weight[half:]
-                near = f[i_at, j_at] <= rounding * total**2
-                i_at, j_at = i_at[near], j_at[near]
-                codes.append(left_codes[at + i_at] | (right_codes[j_at] << half))
-    return least, np.concatenate(codes) if codes else np.zeros(0, np.int64)
+            block = slice(at, at + step)
+            f = torch.mm(rows[block], columns, out=product[: len(rows[block])]).numpy()
+            edge = rounding * (reach_a[block].max() + reach_b.max()) ** 2
+            if f.min() > edge:
+                continue
+            k, m = np.nonzero(f <= edge)
+            near = f[k, m] <= rounding * (reach_a[at + k] + reach_b[m]) ** 2
+            near &= mass_a[at + k] + mass_b[m] >= floor
+            found.append(left_codes[at + k[near]] | (right_codes[m[near]] << half))
+            if dtype == torch.float32 and sum(map(len, found)) > MANY:
+                return None
+    return np.concatenate(found)
 
 
-def _factors(h, half, a, b):
+def _factors(h, half, a, b, dtype):
     """The rows and columns whose product is F for all pairs of half subsets."""
-    ones_a, ones_b = np.ones((len(a), 1)), np.ones((1, len(b)))
-    inner_a = np.einsum("ki,ij,kj->k", a, h[:half, :half], a, optimize=True)
-    inner_b = np.einsum("ki,ij,kj->k", b, h[half:, half:], b, optimize=True)
-    rows = np.hstack([2 * a @ h[:half, half:], inner_a[:, None], ones_a])
-    columns = np.vstack([b.T, ones_b, inner_b[None]])
-    return torch.from_numpy(rows), torch.from_numpy(columns)
+    inner_a = ((a @ h[:half, :half]) * a).sum(1, keepdims=True)
+    inner_b = ((b @ h[half:, half:]) * b).sum(1, keepdims=True)
+    rows = np.hstack([2 * a @ h[:half, half:], inner_a, np.ones_like(inner_a)])
+    columns = np.hstack([b, np.ones_like(inner_b), inner_b])
+    return torch.from_numpy(rows).to(dtype), torch.from_numpy(columns).to(dtype).T
 
 
 def _members(codes, size):

@@ -163,9 +163,8 @@ def _by_products(gamma, weights, size, floor, noise, first):
             f"pool: {len(weights)} keys are too many for engine 'products'; need "
             f"<= {_products.LARGEST_POOL}"
         )
-    start = _products.direct_errors(gamma, weights, first[None])[0]
-    found = _products.best_by_products(gamma, weights, size, floor, start, TIE, noise)
-    return np.array(found[0])
+    found = _products.best_by_products(gamma, weights, size, floor, first, TIE, noise)
+    return np.array(found)
 
 
 # --- arguments --------------------------------------------------------------
