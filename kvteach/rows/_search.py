@@ -15,6 +15,7 @@ from kvteach.rows._bound import OPEN_AFTER, SLACK, STEPS, Levels, Problem, Scrat
 from kvteach.rows._jit import jit
 
 UNLIMITED = 1 << 62
+ROOT_ROUNDS = 6
 TIE = 1e-10
 """Errors that agree to this, relatively, count as equal."""
 
@@ -485,3 +486,25 @@ def best_set(pb, st, members):
         run(pb, st, lv, scratch, UNLIMITED)
         st.best = least
     members[:] = lv.winner
+
+
+@jit
+def survivors(pb, st, members):
+    """Keys that a set better than the level can hold, after bounding the root.
+
+    members: the best set known; it is replaced when the relaxation meets a
+    better one. No survivors: the level is proved.
+    """
+    lv, scratch = allocate(pb.mass.shape[0], pb.size)
+    start(pb, st, lv, members)
+    for _ in range(ROOT_ROUNDS):
+        before = lv.count[0]
+        closed, below = bounded(pb, st, lv, 0, scratch)
+        members[:] = lv.winner
+        if closed:
+            return lv.keys[0, :0].copy()
+        if pb.size > 1:
+            fix(pb, st, lv, 0, scratch, below)
+        if lv.count[0] > 0.9 * before:
+            break
+    return lv.keys[0, : lv.count[0]].copy()
