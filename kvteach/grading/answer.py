@@ -59,6 +59,8 @@ class Outcome:
         if self.error == "OutOfTime":
             spent = f"{COMPUTE_LIMIT:g} seconds of computing"
             return f"your code was stopped after {spent}: does a loop never end?{place}"
+        if self.error == "Skipped":
+            return f"your code skipped the check, which earns nothing{place}"
         if self.error == "OutputLimit":
             return f"your code wrote {self.message}"
         if self.error == "MemoryLimit":

@@ -14,7 +14,7 @@ ZEROS = "    return torch.zeros_like(v[..., 0, :])\n"
 IN_THE_FUNCTION = {
     "hard exit": ("os._exit(0)", "ended the process"),
     "exit": ("sys.exit(0)", "SystemExit"),
-    "skip": ("pytest.skip('later')", "Skipped: later"),
+    "skip": ("pytest.skip('later')", "skipped the check"),
     "expected failure": ("pytest.xfail('later')", "XFailed"),
     "interrupt": ("raise KeyboardInterrupt", "KeyboardInterrupt"),
     "endless loop": ("while True: pass", r"computing.*\nline 6: while True: pass"),
@@ -66,7 +66,7 @@ IN_THE_FUNCTION = {
 AT_LOADING = {
     "hard exit": ("os._exit(0)", "ended the process"),
     "exit": ("sys.exit(0)", "SystemExit"),
-    "skip": ("pytest.skip('all', allow_module_level=True)", "Skipped"),
+    "skip": ("pytest.skip('all', allow_module_level=True)", "skipped the check"),
     "endless loop": ("while True: pass", r"computing.*\nline 4: while True: pass"),
     "syntax error": ("def broken(:", "SyntaxError.*\nline 4: def broken"),
     "another indentation": ("  x = 1", "IndentationError"),
