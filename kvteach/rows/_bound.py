@@ -21,11 +21,12 @@ import numpy as np
 from kvteach.rows._jit import jit
 
 SLACK = 1e-13
-"""Room for rounding in inner products; deviations are scaled to length <= 1.
+"""Room for rounding in inner products, relative to the longest key squared.
 
-The Gram form adds up about a hundred products of at most 1, and updates them
-along a path: errors stay near 1e-14. A node closes only beyond this slack, so
-rounding can cost time but no set.
+The Gram form adds up about a hundred products and updates them along a path:
+errors stay near 1e-14. A node closes only beyond this slack, so rounding can
+cost time but no set. Light keys are a million times shorter than heavy ones:
+once the heavy ones are excluded, `refresh` starts again on the small scale.
 """
 
 STEPS = 24
@@ -38,6 +39,7 @@ class Problem(NamedTuple):
     """n keys scaled to ||gamma_j|| <= 1: what never changes during a search."""
 
     gram: np.ndarray  # [n, n]
+    square: np.ndarray  # [n] its diagonal
     mass: np.ndarray  # [n]
     gamma: np.ndarray  # [n, D]
     size: int
@@ -57,6 +59,8 @@ class Levels(NamedTuple):
     path: np.ndarray  # [s+1] the included keys
     point: np.ndarray  # [s+1, 3] ||y||^2, <y, U_I>, p(y)
     taken: np.ndarray  # [s+1, 2] ||U_I||^2, m_I
+    slack: np.ndarray  # [s+1] room for rounding in dots
+    longest: np.ndarray  # [s+1] largest ||u||^2 of the included keys
     price: np.ndarray  # [s+1, 2] level and ||y|| that the chosen key was priced at
     winner: np.ndarray  # [s] the best set so far
 
@@ -251,3 +255,31 @@ def step_towards(lv, level, scratch, r, share, square, t):
     point[0] = (1 - t) ** 2 * point[0] + 2 * t * (1 - t) * sums[1] + t * t * square
     point[1] += t * (sums[0] - point[1])
     point[2] += t * (sums[2] - point[2])
+
+
+@jit
+def refresh(pb, lv, level, scratch):
+    """Slack on the scale of the keys left; a new point if the old one is coarser.
+
+    Returns the slack that freshly computed products need.
+    """
+    r, count, keys = pb.size - level, lv.count[level], lv.keys[level]
+    longest = lv.longest[level]
+    for k in range(count):
+        longest = max(longest, pb.square[keys[k]])
+    fresh = SLACK * longest
+    if lv.slack[level] <= 4 * fresh or count < r:
+        return fresh
+    for k in range(count):
+        scratch.cost[k] = -pb.mass[keys[k]]
+    smallest(scratch.cost, count, r, scratch.least, scratch.value)
+    scratch.high[:r] = scratch.least[:r]
+    square = make_vertex(pb, lv, level, scratch, 0.0)
+    lv.dots[level, :count] = scratch.vertex[:count]
+    lv.part[level, :count] = 0.0
+    move(lv, level, scratch, scratch.high, r, 1.0)
+    lv.point[level, 0] = square
+    lv.point[level, 1] = scratch.sums[0]
+    lv.point[level, 2] = scratch.sums[2]
+    lv.slack[level] = fresh
+    return fresh

@@ -93,10 +93,12 @@ def bounded(pb, st, lv, level, scratch):
     r, count = pb.size - level, lv.count[level]
     need = pb.floor - lv.taken[level, 1]
     point = lv.point[level]
+    _bound.refresh(pb, lv, level, scratch)
+    slack = lv.slack[level]
     below, open_ = -np.inf, False
     for step in range(STEPS):
         lam = st.fraction * st.best
-        nu = math.sqrt(max(point[0], 0.0) + SLACK)
+        nu = math.sqrt(max(point[0], 0.0) + slack)
         extra, share = _bound.price_with_floor(pb, lv, level, lam, nu, scratch)
         st.work += count
         if extra < 0.0:
@@ -107,14 +109,14 @@ def bounded(pb, st, lv, level, scratch):
             + extra * need
             + _bound.total_of(scratch.value, r)
         )
-        if below > SLACK / nu:
+        if below > slack / nu:
             return True, below
         if open_:
             break
         square = _bound.make_vertex(pb, lv, level, scratch, share)
         st.work += count * (r + 2)
         mass = scratch.sums[2]
-        if not st.first and (share > 0.0 or square < (lam * mass) ** 2 + SLACK):
+        if not st.first and (share > 0.0 or square < (lam * mass) ** 2 + slack):
             offer(pb, st, lv, scratch, level, scratch.high, r)
         t = _bound.step_length(
             point[0], scratch.sums[1], square, lam * (mass - point[2])
@@ -222,6 +224,8 @@ def include(pb, lv, level):
     lv.point[child, 0] = both + 2 * scale * cross + scale * scale * rest
     lv.point[child, 1] = both + scale * cross
     lv.point[child, 2] = mass + scale * (py - mi - z * pb.mass[key])
+    lv.slack[child] = lv.slack[level]
+    lv.longest[child] = max(lv.longest[level], row[key])
     lv.path[level] = key
     lv.count[child] = to
     lv.chosen[child] = -1
@@ -230,11 +234,12 @@ def include(pb, lv, level):
 @jit
 def scan_one(pb, st, lv, level, scratch):
     """The last key: try each active one."""
+    slack = _bound.refresh(pb, lv, level, scratch)
     for k in range(lv.count[level]):
         key = lv.keys[level, k]
-        square = lv.taken[level, 0] + 2 * lv.base[level, k] + pb.gram[key, key]
+        square = lv.taken[level, 0] + 2 * lv.base[level, k] + pb.square[key]
         lam_mass = st.fraction * st.best * (lv.taken[level, 1] + pb.mass[key])
-        if square < lam_mass * lam_mass + SLACK:
+        if square < lam_mass * lam_mass + slack:
             scratch.low[0] = k
             offer(pb, st, lv, scratch, level, scratch.low, 1)
             if st.level < 0:
@@ -247,16 +252,16 @@ def scan_two(pb, st, lv, level, scratch):
     """The last two keys: try each active pair, in order."""
     count, keys, base = lv.count[level], lv.keys[level], lv.base[level]
     ii, mi = lv.taken[level, 0], lv.taken[level, 1]
-    single = scratch.vertex
+    slack, single = _bound.refresh(pb, lv, level, scratch), scratch.vertex
     for k in range(count):
-        single[k] = 2 * base[k] + pb.gram[keys[k], keys[k]]
+        single[k] = 2 * base[k] + pb.square[keys[k]]
     for i in range(count):
         row = pb.gram[keys[i]]
         start, mass = ii + single[i], mi + pb.mass[keys[i]]
         for k in range(i + 1, count):
             lam_mass = st.fraction * st.best * (mass + pb.mass[keys[k]])
             square = start + single[k] + 2 * row[keys[k]]
-            if square < lam_mass * lam_mass + SLACK:
+            if square < lam_mass * lam_mass + slack:
                 scratch.low[0], scratch.low[1] = i, k
                 offer(pb, st, lv, scratch, level, scratch.low, 2)
                 if st.level < 0:
@@ -272,7 +277,8 @@ def fix(pb, st, lv, level, scratch, below):
     picked cost, and the other way round. Returns (key position or -1, dropped).
     """
     r, count = pb.size - level, lv.count[level]
-    margin = SLACK / math.sqrt(max(lv.point[level, 0], 0.0) + SLACK)
+    slack = lv.slack[level]
+    margin = slack / math.sqrt(max(lv.point[level, 0], 0.0) + slack)
     enters = scratch.value[r - 1] - below + margin
     leaves = scratch.value[r] + below - margin
     doomed, dropped = scratch.doomed, 0
@@ -305,7 +311,7 @@ def most_divided(pb, lv, level):
     best, at = -1.0, 0
     for k in range(lv.count[level]):
         z, key = lv.part[level, k], lv.keys[level, k]
-        score = min(z, 1.0 - z) * pb.gram[key, key]
+        score = min(z, 1.0 - z) * pb.square[key]
         if score > best:
             best, at = score, k
     return at
@@ -331,7 +337,7 @@ def settled(pb, st, lv, level, scratch):
         scan_two(pb, st, lv, level, scratch)
         return True
     lv.price[level, 0] = st.fraction * st.best
-    lv.price[level, 1] = math.sqrt(max(lv.point[level, 0], 0.0) + SLACK)
+    lv.price[level, 1] = math.sqrt(max(lv.point[level, 0], 0.0) + lv.slack[level])
     lv.forced[level] = sure >= 0 and not st.first
     if lv.forced[level]:
         lv.chosen[level] = sure
@@ -391,7 +397,7 @@ def swap_search(pb, members):
             less = square - 2 * pull[i] + row[i]
             left = mass - pb.mass[i]
             for j in range(n):
-                q = less + 2 * (pull[j] - row[j]) + pb.gram[j, j]
+                q = less + 2 * (pull[j] - row[j]) + pb.square[j]
                 m = left + pb.mass[j]
                 if q < better * m * m and m >= pb.floor and not inside[j]:
                     better, out, into = q / (m * m), t, j
@@ -416,6 +422,8 @@ def start(pb, st, lv, members):
     lv.chosen[0] = -1
     lv.count[0] = n
     lv.taken[0] = 0.0
+    lv.longest[0] = 0.0
+    lv.slack[0] = SLACK * pb.square.max()
     lv.point[0] = 0.0
     lv.base[0] = 0.0
     lv.dots[0] = 0.0
@@ -448,6 +456,8 @@ def allocate(n, size):
         np.zeros(rows, np.int64),
         np.zeros((rows, 3)),
         np.zeros((rows, 2)),
+        np.zeros(rows),
+        np.zeros(rows),
         np.zeros((rows, 2)),
         np.zeros(size, np.int64),
     )

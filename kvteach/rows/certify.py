@@ -119,8 +119,9 @@ class _Search:
         from kvteach.rows import _search  # imports the compiler
 
         gamma = np.ascontiguousarray(self.gamma[keys])
-        gram = torch.from_numpy(gamma) @ torch.from_numpy(gamma).T
-        return _search.Problem(gram.numpy(), self.p[keys], gamma, self.size, self.floor)
+        gram = (torch.from_numpy(gamma) @ torch.from_numpy(gamma).T).numpy()
+        square = gram.diagonal().copy()
+        return _search.Problem(gram, square, self.p[keys], gamma, self.size, self.floor)
 
     def descend(self):
         from kvteach.rows import _search

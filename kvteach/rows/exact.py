@@ -147,7 +147,9 @@ def _pool_deviations(p, v, pool, root):
 def _by_bounds(gamma, weights, size, floor, noise, first):
     from kvteach.rows import _search  # imports the compiler
 
-    problem = _search.Problem(gamma @ gamma.T, weights, gamma, size, floor)
+    gram = gamma @ gamma.T
+    square = gram.diagonal().copy()
+    problem = _search.Problem(gram, square, weights, gamma, size, floor)
     state = np.zeros(1, _search.STATE).view(np.recarray)[0]
     state.fraction, state.noise = 1 + TIE, noise
     members = first.astype(np.int64)
