@@ -234,11 +234,12 @@ def include(pb, lv, level):
 @jit
 def scan_one(pb, st, lv, level, scratch):
     """The last key: try each active one."""
-    slack = _bound.refresh(pb, lv, level, scratch)
+    longest = lv.longest[level]
     for k in range(lv.count[level]):
         key = lv.keys[level, k]
         square = lv.taken[level, 0] + 2 * lv.base[level, k] + pb.square[key]
         lam_mass = st.fraction * st.best * (lv.taken[level, 1] + pb.mass[key])
+        slack = SLACK * (longest + pb.square[key])
         if square < lam_mass * lam_mass + slack:
             scratch.low[0] = k
             offer(pb, st, lv, scratch, level, scratch.low, 1)
@@ -252,16 +253,17 @@ def scan_two(pb, st, lv, level, scratch):
     """The last two keys: try each active pair, in order."""
     count, keys, base = lv.count[level], lv.keys[level], lv.base[level]
     ii, mi = lv.taken[level, 0], lv.taken[level, 1]
-    slack, single = _bound.refresh(pb, lv, level, scratch), scratch.vertex
+    longest, single = lv.longest[level], scratch.vertex
     for k in range(count):
         single[k] = 2 * base[k] + pb.square[keys[k]]
     for i in range(count):
         row = pb.gram[keys[i]]
         start, mass = ii + single[i], mi + pb.mass[keys[i]]
+        start -= SLACK * (longest + pb.square[keys[i]])
         for k in range(i + 1, count):
             lam_mass = st.fraction * st.best * (mass + pb.mass[keys[k]])
             square = start + single[k] + 2 * row[keys[k]]
-            if square < lam_mass * lam_mass + slack:
+            if square < lam_mass * lam_mass + SLACK * pb.square[keys[k]]:
                 scratch.low[0], scratch.low[1] = i, k
                 offer(pb, st, lv, scratch, level, scratch.low, 2)
                 if st.level < 0:
@@ -307,11 +309,13 @@ def most_divided(pb, lv, level):
     """The key to branch on: long, and held in part by the relaxed point.
 
     Deciding it moves the point furthest: either side costs about its length.
+    Keys so long that their rounding drowns the point are decided first.
     """
     best, at = -1.0, 0
+    drowned = lv.slack[level] > 1e-8 * lv.point[level, 0]
     for k in range(lv.count[level]):
         z, key = lv.part[level, k], lv.keys[level, k]
-        score = min(z, 1.0 - z) * pb.square[key]
+        score = pb.square[key] * (1.0 if drowned else min(z, 1.0 - z))
         if score > best:
             best, at = score, k
     return at
