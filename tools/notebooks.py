@@ -94,6 +94,7 @@ def printed_directives(root):
     return {
         "notation": lambda group: notation.markdown_table(getattr(notation, group)),
         "exercises": kvbook.exercise_list,
+        "source": kvbook.source_of,
     }
 
 

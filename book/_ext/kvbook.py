@@ -3,11 +3,14 @@
 - MathJax is copied into the built book, so that no page asks another host.
 - ``{notation} ROW`` prints a table of symbols out of kvteach.notation.
 - ``{exercises} ch02`` lists a chapter's exercises out of the grader's manifest.
+- ``{source} kvteach.rows.branch.branch_and_bound`` shows a function of the library.
 - Docstrings, which are plain text, are rewritten for autodoc.
 - The one-page build (from which the book is printed) knows how to render the
   nodes of sphinx-exercise.
 """
 
+import importlib
+import inspect
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
@@ -59,6 +62,23 @@ class Exercises(MarkdownDirective):
             raise self.error(f"{error.filename} is missing; run `make exercises`") from None
         except LookupError as error:
             raise self.error(str(error)) from None
+
+
+class Source(MarkdownDirective):
+    """The source of one function of the library, as it is tested."""
+
+    def markdown(self):
+        try:
+            return source_of(self.arguments[0])
+        except (ImportError, AttributeError, TypeError) as error:
+            raise self.error(f"no source of {self.arguments[0]!r}: {error}") from None
+
+
+def source_of(dotted):
+    """Markdown that shows the function with this full name."""
+    module, _, name = dotted.rpartition(".")
+    function = getattr(importlib.import_module(module), name)
+    return f"```python\n{inspect.getsource(function)}```"
 
 
 def exercise_list(chapter):
@@ -114,6 +134,7 @@ def share_html_handlers(app):
 def setup(app):
     app.add_directive("notation", Notation)
     app.add_directive("exercises", Exercises)
+    app.add_directive("source", Source)
     app.connect("autodoc-process-docstring", docstrings.process)
     app.connect("autodoc-skip-member", docstrings.skip)
     app.connect("builder-inited", copy_mathjax)
