@@ -1,0 +1,47 @@
+"""Dinkelbach's method: the least ratio, by asking for the sign of a difference."""
+
+import math
+
+import torch
+
+
+def lowest(squares, masses, level):
+    """Return where squares - level^2 masses^2 is least, and its value there.
+
+    Its sign is Dinkelbach's test: negative exactly if some set has an error
+    below ``level``.
+
+    squares: [N] float64, ||sum_A Gamma_j||^2 of each set; masses: [N] float64,
+    p(A), positive; level: float, at least 0
+
+    Returns (index, value), an int and a float; of equal values the first index.
+    The arguments stay as they are.
+    """
+    # Your code goes here, in place of the next lines.
+    raise NotImplementedError(
+        "ch03/dinkelbach is not solved yet: read chapter 03, "
+        "edit exercises/ch03_every_subset_once/dinkelbach.py, "
+        "then run: kvteach grade ch03/dinkelbach"
+    )
+
+
+def dinkelbach(squares, masses, start):
+    """Return the set with the least error and the levels passed on the way.
+
+    The error of a set is sqrt(squares) / masses. The first level is that of set
+    ``start``. Each round asks `lowest` for the best set at the present level and
+    goes on with its error as the next level, for as long as that lowers the
+    level by more than one part in 10^12.
+
+    squares, masses: as in `lowest`; start: int, the index of any set
+
+    Returns (index, levels): an int, and a list of floats that falls from the
+    error of ``start`` to that of set ``index``, the least of all.
+    The arguments stay as they are.
+    """
+    # Your code goes here, in place of the next lines.
+    raise NotImplementedError(
+        "ch03/dinkelbach is not solved yet: read chapter 03, "
+        "edit exercises/ch03_every_subset_once/dinkelbach.py, "
+        "then run: kvteach grade ch03/dinkelbach"
+    )
