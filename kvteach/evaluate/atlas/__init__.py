@@ -1,0 +1,1 @@
+"""`kvteach map`: attention rows of a whole model, every rule, every budget."""
