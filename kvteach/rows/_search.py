@@ -101,25 +101,29 @@ def settled(pb, st, lv, level, scratch):
 
 
 @jit
-def best_set(pb, st, members):
-    """The best set of a small pool, in place; ties by smallest index set.
-
-    members: any feasible set. The second search runs only where another set was
-    as good: it takes keys in order, so the first set that it meets is smallest.
-    """
+def best_set(pb, st, members, limit):
+    """The best set, in place of any feasible ``members``; False after ``limit`` work."""
     lv, scratch = allocate(pb.mass.shape[0], pb.size)
     swap_search(pb, members)
     start(pb, st, lv, members)
+    run(pb, st, lv, scratch, limit)
+    members[:] = lv.winner
+    return st.level < 0
+
+
+@jit
+def smallest_tie(pb, st, members):
+    """Among the sets as good as ``members``, the one of smallest indices, in place.
+
+    Keys are taken in order, including before excluding: the first good set that
+    the search meets is the smallest.
+    """
+    lv, scratch = allocate(pb.mass.shape[0], pb.size)
+    start(pb, st, lv, members)
+    st.first = 1
+    st.fraction = 1.0
+    st.best = max(st.best * (1 + TIE), st.noise)
     run(pb, st, lv, scratch, UNLIMITED)
-    least = st.best
-    if st.tie:
-        members[:] = lv.winner
-        start(pb, st, lv, members)
-        st.first = 1
-        st.fraction = 1.0
-        st.best = max(least * (1 + TIE), st.noise)
-        run(pb, st, lv, scratch, UNLIMITED)
-        st.best = least
     members[:] = lv.winner
 
 

@@ -23,6 +23,7 @@ TIE = 1e-10
 EXTRAS = {4: 24, 8: 12, 16: 6, 32: 4}
 """Keys outside the top-mass set in the published pools (arXiv 2608.25230, B.2)."""
 
+SLICE = 20_000_000  # work of the search between two chances to interrupt it
 ENGINES = ("bounds", "products")
 
 
@@ -42,18 +43,20 @@ def published_pool(p, v, size, extras=None):
     Ties go to the smaller index; a short row gives all its keys. Cost O(S D).
     Raises ValueError for another size without ``extras`` and for a size < 1.
     """
-    p, v = as_row(p, v)
+    p, v = _as_weights_and_values(p, v)
     _require_size(size)
     if extras is None:
         if size not in EXTRAS:
-            raise ValueError(f"size: {size} has no published pool; need {list(EXTRAS)}, or extras")
+            raise ValueError(
+                f"size: {size} has no published pool; need {list(EXTRAS)}, or extras"
+            )
         extras = EXTRAS[size]
     if extras < 0:
         raise ValueError(f"extras: {extras} is negative; need >= 0")
     order = p.argsort(dim=-1, descending=True, stable=True)
     top = order[..., : min(size, p.shape[-1])]
-    mu = torch.einsum("...s,...sd->...d", p, v)
-    pull = p * (v - mu.unsqueeze(-2)).norm(dim=-1)
+    mu = p.unsqueeze(-2) @ v
+    pull = p * torch.linalg.vector_norm(v - mu, dim=-1)
     pull = pull.scatter(-1, top, -1.0)
     others = pull.argsort(dim=-1, descending=True, stable=True)
     count = min(extras, p.shape[-1] - top.shape[-1])
@@ -70,7 +73,7 @@ def best_subset(p, v, size, pool=None, through=None, floor=None, engine="bounds"
     A size of n or more keeps the whole pool.
 
     Returns `BestSubset`. The error is the least one to 1e-9, relatively, or to
-    16 eps max ||v_j|| where that is larger: mu is known no better, so smaller
+    16 eps sqrt(D) max |v| where that is larger: mu is known no better, so smaller
     errors are zero, and sets that reach it tie.
 
     Cost: "products" about C(n, s) n multiply-adds, n <= 36; "bounds" n^2 D for
@@ -80,7 +83,7 @@ def best_subset(p, v, size, pool=None, through=None, floor=None, engine="bounds"
     Raises ValueError for shapes that do not fit, indices out of range or twice,
     a floor outside 0 .. 1, and rows where no subset is allowed.
     """
-    p, v = as_row(p, v)
+    p, v = _as_weights_and_values(p, v)
     _require_size(size)
     if engine not in ENGINES:
         raise ValueError(f"engine: {engine!r} is unknown; need one of {ENGINES}")
@@ -98,9 +101,9 @@ def best_subset(p, v, size, pool=None, through=None, floor=None, engine="bounds"
     ]
     members, errors, masses = zip(*found) if found else ((), (), ())
     return BestSubset(
-        torch.tensor(np.array(members, np.int64).reshape(*batch, kept)),
-        torch.tensor(np.array(errors, float).reshape(batch)),
-        torch.tensor(np.array(masses, float).reshape(batch)),
+        torch.from_numpy(np.array(members, np.int64).reshape(*batch, kept)),
+        torch.from_numpy(np.array(errors, float).reshape(batch)),
+        torch.from_numpy(np.array(masses, float).reshape(batch)),
     )
 
 
@@ -136,9 +139,11 @@ def _solve(p, v, pool, kept, size, root, share, engine):
 
 def _pool_deviations(p, v, pool, root):
     """Gamma of the pool's keys [n, D], and the error that counts as zero."""
-    longest = np.sqrt(np.einsum("sd,sd->s", v, v).max())
-    mu, chosen = p @ v, v[pool]
-    gamma = p[pool, None] * (chosen - mu)
+    mu = p @ v
+    if not np.isfinite(mu).all():  # 0 * inf is no number either
+        raise ValueError("v: some values are not finite")
+    gamma = p[pool, None] * (v[pool] - mu)
+    longest = max(v.max(), -v.min()) * np.sqrt(v.shape[1])
     if root is not None:
         gamma, longest = gamma @ root.T, longest * np.linalg.norm(root, 2)
     return gamma, 16 * np.finfo(float).eps * longest
@@ -153,7 +158,15 @@ def _by_bounds(gamma, weights, size, floor, noise, first):
     state = np.zeros(1, _search.STATE).view(np.recarray)[0]
     state.fraction, state.noise = 1 + TIE, noise
     members = first.astype(np.int64)
-    _search.best_set(problem, state, members)
+    if not _search.best_set(problem, state, members, SLICE):
+        # A hard row: go on in slices, between which Python can be interrupted.
+        levels, scratch = _search.allocate(len(weights), size)
+        _search.start(problem, state, levels, members)
+        while state.level >= 0:
+            _search.run(problem, state, levels, scratch, SLICE)
+        members = levels.winner
+    if state.tie:
+        _search.smallest_tie(problem, state, members)
     return np.sort(members)
 
 
@@ -170,6 +183,15 @@ def _by_products(gamma, weights, size, floor, noise, first):
 
 
 # --- arguments --------------------------------------------------------------
+
+
+def _as_weights_and_values(p, v):
+    """As `as_row`, but v is looked through where it is used: that takes longest."""
+    p, _ = as_row(p)
+    v = torch.as_tensor(v).to(torch.float64)
+    if v.ndim < 2 or v.shape[-2] != p.shape[-1]:
+        as_row(p, v)  # says what is wrong
+    return p, v
 
 
 def _require_size(size):
