@@ -98,7 +98,7 @@ def factorization(p, v, kept):
 
 
 def test_one_broken_answer_breaks_no_other(make_course, run_grade):
-    """Nine exercises, eight of them broken in different ways, in one run."""
+    """Eight exercises broken in different ways, and all others right, in one run."""
     root = make_course()
     files = {e.name: root / "exercises" / e.file for e in MANIFEST}
     checks = {e.name: root / "exercises" / e.checks_file for e in MANIFEST}
@@ -123,7 +123,11 @@ def test_one_broken_answer_breaks_no_other(make_course, run_grade):
     code, text, report = run_grade("all", cwd=root / "exercises")
     assert code == 1
     earned = points(report)
-    assert earned.pop("ch02/forced_output") == 6
+    broken = """ch01/grouped_attention ch01/kv_bytes ch01/decode_step ch01/roofline
+        ch02/factorization ch02/best_subset ch02/missing_statistic ch02/phi""".split()
+    for exercise in MANIFEST:
+        if exercise.id not in broken:
+            assert earned.pop(exercise.id) == exercise.points
     if not Path("/proc/self/status").exists():  # the judge cannot be found to kill
         earned.pop("ch02/factorization")
     assert set(earned.values()) == {0}
