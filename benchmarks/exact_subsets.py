@@ -83,14 +83,14 @@ def capped(call):
     def give_up(*_):
         raise TimeoutError
 
-    signal.signal(signal.SIGVTALRM, give_up)
-    signal.setitimer(signal.ITIMER_VIRTUAL, CAP)
+    signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, CAP)
     try:
         return cpu(call, 1)
     except TimeoutError:
         return CAP
     finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def naive(p, v, pool, size, limit):

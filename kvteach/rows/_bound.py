@@ -22,7 +22,7 @@ from kvteach.rows._jit import jit
 from kvteach.rows._price import price_with_floor, smallest, total_of
 from kvteach.rows._winner import offer
 
-STEPS = 24
+STEPS = 8
 OPEN_AFTER = 2  # steps, once the relaxed point shows that the node stays open
 
 
