@@ -63,7 +63,7 @@ def answer(batch, size, balance):
     """Forced outputs [n, D] of one head's rows, from top-mass or balanced sets."""
     size = min(size, batch.p.shape[-1])
     kept = batch.p.topk(size).indices
-    if balance and batch.p.shape[-1] > size + 24:
+    if balance and batch.p.shape[-1] > size:
         kept = _balanced(batch, kept)
     weights = batch.p.gather(-1, kept)[0]
     outputs = (weights[:, None] @ batch.v[0, kept[0]])[:, 0]

@@ -56,7 +56,7 @@ class Batch:
         top = self.by_mass[..., :size] if top is None else top
         pull = (self.p * self.distance).masked_fill(~self.visible, -1)
         pull = pull.scatter(-1, top, -1.0)
-        extras = pull.topk(published_extras(size), sorted=True).indices
+        extras = pull.topk(min(published_extras(size), pull.shape[-1] - size)).indices
         return torch.cat([top, extras], -1)
 
     def prefix_errors(self, order, sizes):

@@ -134,6 +134,6 @@ def _write(folder, plan, found, model):
         "qk_norm": "yes" if norms else "no",
         **found,
     }
-    text = json.dumps(whole, indent=1)
+    text = json.dumps(whole, indent=1, allow_nan=False)
     write_whole(folder / "summary.json", (text + "\n").encode())
     write_whole(folder / "summary.md", report.render(json.loads(text)).encode())

@@ -10,14 +10,19 @@ RESAMPLES = 1000
 def over_documents(values, documents, statistic=np.median, seed=0):
     """[estimate, low, high] of ``statistic``, whole documents resampled.
 
-    values: [n] or [n, ...]; documents: [n] labels. low and high are None where
-    one document is all there is.
+    values: [n] or [n, ...]; documents: [n] labels. Numbers that do not exist are
+    None: the ends where one document is all there is, a correlation with a constant.
     """
     if len(np.unique(documents)) < 2:
-        return [float(statistic(values)), None, None]
+        return [or_none(statistic(values)), None, None]
     generator = np.random.default_rng(seed)
     found = statistics.bootstrap_documents(values, documents, generator, statistic, RESAMPLES)
-    return list(found)
+    return [or_none(x) for x in found]
+
+
+def or_none(x):
+    """A number for JSON, which has none for "does not exist"."""
+    return float(x) if np.isfinite(x) else None
 
 
 def auc(score, label, documents, seed=0):

@@ -6,7 +6,7 @@ Definitions: "Trust the Mass" (arXiv 2608.25230), sections 2.2 to 2.4 and B.
 
 import numpy as np
 
-from kvteach.evaluate.atlas.intervals import auc, over_documents
+from kvteach.evaluate.atlas.intervals import auc, or_none, over_documents
 from kvteach.evaluate.atlas.plan import AUDITED, LARGEST_SOLVED
 from kvteach.rows import deployed, statistics
 
@@ -179,7 +179,7 @@ def _cells(rows, plan):
         "dropped_mass": mass.tolist(),
         "kappa": kappa.tolist(),
         "labelled_share": float(labelled.mean()),
-        "auc": statistics.auc(mass.ravel(), labelled.ravel()),
+        "auc": or_none(statistics.auc(mass.ravel(), labelled.ravel())),
     }
 
 
@@ -244,6 +244,9 @@ def _p99(x):
 
 
 def _spearman(columns):
+    """Rank correlation of two columns; NaN where one is constant."""
+    if not np.ptp(columns, axis=0).all():
+        return np.nan
     return statistics.spearman(columns[:, 0], columns[:, 1])
 
 
@@ -257,6 +260,6 @@ def _edge_ratio(cells):
 def _depth_correlation(columns):
     layer, mass, label = columns.T
     each = [layer == i for i in np.unique(layer)]
-    return statistics.spearman(
-        [np.median(mass[rows]) for rows in each], [label[rows].mean() for rows in each]
+    return _spearman(
+        np.array([[np.median(mass[rows]), label[rows].mean()] for rows in each])
     )
