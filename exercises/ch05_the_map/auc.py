@@ -1,0 +1,46 @@
+"""AUC: how well a number tells the rows with headroom from the others."""
+
+import torch
+
+
+def auc(score, label):
+    """Return the chance that a positive row scores above a negative one.
+
+    Over all pairs of a row with label True and a row with label False, count 1
+    where the positive one has the larger score, 1/2 where both are equal, and
+    take the mean. 1/2 is what a score without any information gets.
+
+    There may be a hundred thousand rows of each kind: the pairs cannot be formed
+    one by one.
+
+    score: [n] float64; label: [n] bool
+    Returns a float. Raises ValueError, with the word "label" in the message,
+    where one of the two kinds is absent. The arguments stay as they are.
+    """
+    # Your code goes here, in place of the next lines.
+    raise NotImplementedError(
+        "ch05/auc is not solved yet: read chapter 05, "
+        "edit exercises/ch05_the_map/auc.py, "
+        "then run: kvteach grade ch05/auc"
+    )
+
+
+def which_predicts(scores, label):
+    """Return the score that tells best, its AUC, and whether it points down.
+
+    A score that is low where the label is True tells as much as one that is
+    high there: with an AUC of .1 it would be at .9 with its sign changed. So the
+    distance of the AUC from 1/2 decides. Distances within 1e-12 are equal, and of
+    equal ones the first counts.
+
+    scores: [m, n] float64, one score a line; label: [n] bool
+    Returns (index, auc, down): an int; the AUC after the sign is changed where
+    need be, a float of at least 1/2; and True where it was changed. The arguments
+    stay as they are.
+    """
+    # Your code goes here, in place of the next lines.
+    raise NotImplementedError(
+        "ch05/auc is not solved yet: read chapter 05, "
+        "edit exercises/ch05_the_map/auc.py, "
+        "then run: kvteach grade ch05/auc"
+    )
