@@ -24,9 +24,15 @@ def layer():
     """
     torch.manual_seed(5)
     config = LlamaConfig(
-        vocab_size=50, hidden_size=48, intermediate_size=32, num_hidden_layers=2,
-        num_attention_heads=6, num_key_value_heads=2, head_dim=12,
-        initializer_range=0.2, pad_token_id=0,
+        vocab_size=50,
+        hidden_size=48,
+        intermediate_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=6,
+        num_key_value_heads=2,
+        head_dim=12,
+        initializer_range=0.2,
+        pad_token_id=0,
     )
     model = AutoModelForCausalLM.from_config(config).eval()
     tokens = torch.randint(1, 50, (TOKENS,), generator=torch.Generator().manual_seed(3))
@@ -162,6 +168,8 @@ def test_pools_hold_visible_keys_only(generator):
     visible = torch.ones(1, 1, 40, dtype=torch.bool)
     visible[..., :20] = False
     p = (p * visible) / (p * visible).sum()
-    batch = Batch(p, torch.randn(1, 40, 3, dtype=torch.float64, generator=generator), visible)
+    batch = Batch(
+        p, torch.randn(1, 40, 3, dtype=torch.float64, generator=generator), visible
+    )
     pool = batch.pool(8)[0, 0]
     assert len(pool) == len(set(pool.tolist())) == 20 and pool.min() >= 20

@@ -16,7 +16,18 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from kvteach import cli, models
 from kvteach.evaluate.atlas import plan, run, shards
 
-SMALL = ["--documents", "4", "--tokens", "160", "--positions", "2", "--budgets", "4", "8", "32"]
+SMALL = [
+    "--documents",
+    "8",
+    "--tokens",
+    "160",
+    "--positions",
+    "2",
+    "--budgets",
+    "4",
+    "8",
+    "32",
+]
 
 
 @pytest.fixture(scope="module")
@@ -25,9 +36,15 @@ def tiny(bundled, tmp_path_factory):
     folder = tmp_path_factory.mktemp("models") / "tiny"
     torch.manual_seed(5)
     config = LlamaConfig(
-        vocab_size=len(bundled.tokenizer), hidden_size=32, intermediate_size=32,
-        num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=16,
-        initializer_range=0.2, max_position_embeddings=512,
+        vocab_size=len(bundled.tokenizer),
+        hidden_size=32,
+        intermediate_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=16,
+        initializer_range=0.2,
+        max_position_embeddings=512,
     )
     LlamaForCausalLM(config).save_pretrained(folder)
     bundled.tokenizer.save_pretrained(folder)
@@ -49,36 +66,44 @@ def rows(folder):
 def test_a_map_holds_every_row_once(whole):
     table = pq.read_table(whole / "rows.parquet")
     where = ["document", "layer", "head", "position", "budget"]
-    assert table.num_rows == 4 * 2 * 4 * 2 * 3
+    assert table.num_rows == 8 * 2 * 4 * 2 * 3
     assert table.group_by(where).aggregate([]).num_rows == table.num_rows
     assert set(table["budget"].to_pylist()) == {4, 8, 32}
     assert min(table["position"].to_pylist()) >= 80
     assert table.schema.metadata is None  # seconds and machines are in the summary only
     summary = json.loads((whole / "summary.json").read_text())
-    assert len(summary["took"]["per_document"]) == 4
-    assert [len(text["sha256"]) for text in summary["plan"]["texts"]] == [64] * 4
+    assert len(summary["took"]["per_document"]) == 8
+    assert [len(text["sha256"]) for text in summary["plan"]["texts"]] == [64] * 8
     assert "## Table 8" in (whole / "summary.md").read_text()
 
 
 def test_killed_and_started_again_it_gives_the_same_file(whole, tiny, tmp_path):
     folder = tmp_path / "killed"
-    command = [sys.executable, "-m", "kvteach.cli", "map", str(folder), "--model", str(tiny)]
+    command = [
+        sys.executable,
+        "-m",
+        "kvteach.cli",
+        "map",
+        str(folder),
+        "--model",
+        str(tiny),
+    ]
     child = subprocess.Popen([*command, *SMALL], stderr=subprocess.PIPE, text=True)
     wait_for(lambda: list(folder.glob("rows/*.parquet")), child)
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
     kept = sorted(folder.glob("rows/*.parquet"))
-    assert 1 <= len(kept) < 4 and not (folder / "rows.parquet").exists()
+    assert 1 <= len(kept) < 8 and not (folder / "rows.parquet").exists()
     for path in kept:
         pq.read_table(path)
-    (folder / "rows" / ".03.parquet.99").write_bytes(b"half a shard")
+    (folder / "rows" / ".07.parquet.99").write_bytes(b"half a shard")
     written = {path: path.stat().st_mtime_ns for path in kept}
     done = subprocess.run([*command, *SMALL], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert f"{len(kept)} of 4 documents are there already" in done.stderr
+    assert f"{len(kept)} of 8 documents are there already" in done.stderr
     assert rows(folder) == rows(whole)
     assert {path: path.stat().st_mtime_ns for path in kept} == written
-    assert len(list((folder / "rows").iterdir())) == 4  # the half shard is gone
+    assert len(list((folder / "rows").iterdir())) == 8  # the half shard is gone
 
 
 def wait_for(condition, child, seconds=120):
@@ -89,7 +114,9 @@ def wait_for(condition, child, seconds=120):
         time.sleep(0.005)
 
 
-def test_interrupted_it_says_so_and_leaves_whole_shards(tiny, tmp_path, monkeypatch, capsys):
+def test_interrupted_it_says_so_and_leaves_whole_shards(
+    tiny, tmp_path, monkeypatch, capsys
+):
     measured = run.measure
 
     def interrupted(plan, index):
@@ -101,7 +128,8 @@ def test_interrupted_it_says_so_and_leaves_whole_shards(tiny, tmp_path, monkeypa
     assert cli.main(["map", str(tmp_path / "map"), "--model", str(tiny), *SMALL]) == 130
     assert "the same command continues" in capsys.readouterr().err
     assert sorted(p.name for p in (tmp_path / "map" / "rows").iterdir()) == [
-        "00.parquet", "01.parquet",
+        "00.parquet",
+        "01.parquet",
     ]
 
 
@@ -109,7 +137,7 @@ def test_interrupted_it_says_so_and_leaves_whole_shards(tiny, tmp_path, monkeypa
 def test_others_may_work(whole, tiny, tmp_path, backend):
     """Two processes of this machine, or a Dask cluster, give the same bytes."""
     loaded = models.load(str(tiny), device="cpu")
-    wanted = plan.make_plan(loaded, 4, 160, 2, (4, 8, 32))
+    wanted = plan.make_plan(loaded, 8, 160, 2, (4, 8, 32))
     lines = []
     if backend == "loky":
         run.measure_rows(tmp_path / "map", wanted, jobs=2, say=lines.append)
@@ -126,7 +154,7 @@ def test_others_may_work(whole, tiny, tmp_path, backend):
         ):
             run.measure_rows(tmp_path / "map", wanted, say=lines.append)
     assert rows(tmp_path / "map") == rows(whole)
-    assert len(lines) == 4 and lines[-1].startswith("document 4 of 4: 48 records")
+    assert len(lines) == 8 and lines[-1].startswith("document 8 of 8: 48 records")
 
 
 def test_another_plan_is_refused(whole, tiny, capsys):
@@ -148,10 +176,16 @@ def test_a_folder_of_other_things_is_refused(tiny, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--documents", "1"], "documents: 1; intervals over documents need at least 2"),
+        (
+            ["--documents", "1"],
+            "documents: 1; intervals over documents need at least 2",
+        ),
         (["--budgets", "8", "8"], r"budgets: \[8, 8\]; need distinct numbers"),
         (["--budgets", "0"], r"budgets: \[0\]"),
-        (["--tokens", "559"], "tokens: 559; rows of the second half must hold 280 keys"),
+        (
+            ["--tokens", "559"],
+            "tokens: 559; rows of the second half must hold 280 keys",
+        ),
         (["--positions", "0"], "positions: 0 is outside 1 .. 512"),
         (["--positions", "513"], "positions: 513"),
         (["--seed", "-1"], "seed: -1 is negative"),

@@ -9,7 +9,14 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from kvteach import capture, cli
-from kvteach.evaluate.atlas import certificates, cross_entropy, intervals, plan, report, summary
+from kvteach.evaluate.atlas import (
+    certificates,
+    cross_entropy,
+    intervals,
+    plan,
+    report,
+    summary,
+)
 from kvteach.evaluate.atlas.answer import answer, answered
 from kvteach.evaluate.atlas.batch import Batch
 from kvteach.rows import error, select, statistics
@@ -21,15 +28,38 @@ def folder(bundled, tmp_path_factory):
     base = tmp_path_factory.mktemp("atlas")
     torch.manual_seed(5)
     config = LlamaConfig(
-        vocab_size=len(bundled.tokenizer), hidden_size=32, intermediate_size=32,
-        num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=2, head_dim=16,
-        initializer_range=0.2, max_position_embeddings=512,
+        vocab_size=len(bundled.tokenizer),
+        hidden_size=32,
+        intermediate_size=32,
+        num_hidden_layers=4,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=16,
+        initializer_range=0.2,
+        max_position_embeddings=512,
     )
     LlamaForCausalLM(config).save_pretrained(base / "tiny")
     bundled.tokenizer.save_pretrained(base / "tiny")
-    arguments = ["--documents", "4", "--tokens", "160", "--positions", "3", "--budgets", "4",
-                 "8", "32", "--certify", "5", "--cross-entropy", "2"]
-    assert cli.main(["map", str(base / "map"), "--model", str(base / "tiny"), *arguments]) == 0
+    arguments = [
+        "--documents",
+        "4",
+        "--tokens",
+        "160",
+        "--positions",
+        "3",
+        "--budgets",
+        "4",
+        "8",
+        "32",
+        "--certify",
+        "5",
+        "--cross-entropy",
+        "2",
+    ]
+    assert (
+        cli.main(["map", str(base / "map"), "--model", str(base / "tiny"), *arguments])
+        == 0
+    )
     return base / "map"
 
 
@@ -46,7 +76,9 @@ def table(folder):
 def columns(table, budget):
     """Columns at one budget; where nothing is lost or gained the ratios are plain."""
     keep = table["budget"].to_numpy() == budget
-    found = {n: table[n].to_numpy(zero_copy_only=False)[keep] for n in table.column_names}
+    found = {
+        n: table[n].to_numpy(zero_copy_only=False)[keep] for n in table.column_names
+    }
     assert (found["best_error"] > 0).all() and (found["free_error"] > 0).all()
     return found
 
@@ -76,7 +108,9 @@ def test_table_8_and_tails(found, table, budget):
         assert low <= high
     tails = found["tails"][str(budget)]
     assert tails["closure_mean"][0] == pytest.approx(np.mean(1 - 1 / kappa), rel=1e-12)
-    assert tails["closure_p90"][0] == pytest.approx(np.quantile(1 - 1 / kappa, 0.9), rel=1e-12)
+    assert tails["closure_p90"][0] == pytest.approx(
+        np.quantile(1 - 1 / kappa, 0.9), rel=1e-12
+    )
     assert tails["kappa_within_1.5"][0] == np.mean(kappa <= 1.5)
 
 
@@ -119,8 +153,12 @@ def test_tables_2_and_6_and_predictors(found, table):
     assert found["table_6"]["rate_by_layer"] == rate.tolist()
     edge = found["table_6"]["edge_over_interior"]
     assert list(edge) == ["1"]  # two layers a side leave no interior of four
-    assert edge["1"][0] == pytest.approx(statistics.edge_over_interior(rate, 1), rel=1e-12)
-    mass = [np.median(rows["dropped_mass"][rows["layer"] == layer]) for layer in range(4)]
+    assert edge["1"][0] == pytest.approx(
+        statistics.edge_over_interior(rate, 1), rel=1e-12
+    )
+    mass = [
+        np.median(rows["dropped_mass"][rows["layer"] == layer]) for layer in range(4)
+    ]
     ranks = [np.argsort(np.argsort(x)) for x in (mass, rate)]
     if len(set(rate)) == 4:
         depth = np.corrcoef(ranks)[0, 1]
@@ -135,7 +173,9 @@ def test_figure_2_cells(found, table):
             here = (rows["layer"] == layer) & (rows["head"] == head)
             assert here.sum() == 12
             assert cells["kappa"][layer][head] == pytest.approx(np.median(kappa[here]))
-            assert cells["dropped_mass"][layer][head] == np.median(rows["dropped_mass"][here])
+            assert cells["dropped_mass"][layer][head] == np.median(
+                rows["dropped_mass"][here]
+            )
 
 
 def test_figure_3_rules(found, table):
@@ -159,7 +199,9 @@ def test_intervals_of_an_auc_are_those_of_the_slow_way():
     generator = np.random.default_rng(3)
     documents = np.repeat(np.arange(6), 40)
     label = generator.random(240) < 0.4
-    score = np.round(generator.normal(size=240) + label + 0.3 * documents, 1)  # with ties
+    score = np.round(
+        generator.normal(size=240) + label + 0.3 * documents, 1
+    )  # with ties
     fast = intervals.auc(score, label, documents)
     assert fast[0] == pytest.approx(pairs_won(score, label), rel=1e-12)
     slow = intervals.over_documents(
@@ -193,10 +235,16 @@ def test_certified_rows_are_spread_and_sound(folder, found, table):
     classes = []
     for proof in at_8:
         here = [
-            i for i in range(len(rows["layer"]))
-            if all(rows[n][i] == proof[n] for n in ("layer", "head", "position", "top_error"))
+            i
+            for i in range(len(rows["layer"]))
+            if all(
+                rows[n][i] == proof[n]
+                for n in ("layer", "head", "position", "top_error")
+            )
         ] or [int(np.abs(rows["top_error"] - proof["top_error"]).argmin())]
-        assert rows["best_error"][here[0]] == pytest.approx(proof["pool_error"], rel=1e-9)
+        assert rows["best_error"][here[0]] == pytest.approx(
+            proof["pool_error"], rel=1e-9
+        )
         place = np.searchsorted(deciles, rows["dropped_mass"][here[0]]) / len(deciles)
         classes.append(int(place * 5))
     assert sorted(classes) == [0, 1, 2, 3, 4]
@@ -209,12 +257,14 @@ def test_certified_rows_are_spread_and_sound(folder, found, table):
 
 def test_the_published_bounds_of_table_7():
     for improved, solved, bound in ((0, 237, 0.016), (2, 234, 0.031), (36, 234, 0.206)):
-        rows = summary.Rows({
-            "proved": np.ones(solved, bool),
-            "upper": np.where(np.arange(solved) < improved, 0.5, 1.0),
-            "pool_error": np.ones(solved),
-            "seconds": np.ones(solved),
-        })
+        rows = summary.Rows(
+            {
+                "proved": np.ones(solved, bool),
+                "upper": np.where(np.arange(solved) < improved, 0.5, 1.0),
+                "pool_error": np.ones(solved),
+                "seconds": np.ones(solved),
+            }
+        )
         found = certificates._substitution(rows, np.linspace(0, 1, 1001))
         assert found["wilson"] == pytest.approx(bound, abs=5e-4)
         assert found["cap"] == pytest.approx(0.5 + found["wilson"], abs=1e-9)
@@ -227,8 +277,14 @@ def test_the_published_bounds_of_table_7():
 def small():
     torch.manual_seed(5)
     config = LlamaConfig(
-        vocab_size=50, hidden_size=48, intermediate_size=32, num_hidden_layers=2,
-        num_attention_heads=6, num_key_value_heads=2, head_dim=12, initializer_range=0.2,
+        vocab_size=50,
+        hidden_size=48,
+        intermediate_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=6,
+        num_key_value_heads=2,
+        head_dim=12,
+        initializer_range=0.2,
     )
     return LlamaForCausalLM(config).eval()
 
@@ -241,8 +297,11 @@ def tokens(generator):
 @pytest.mark.parametrize("balance", [False, True])
 def test_answers_are_forced_outputs_of_the_rules(small, tokens, balance):
     layer = capture.rows(small, tokens, positions=range(60)).layers[1]
-    batch = Batch(layer.weights(4)[None], layer.values_ksd[1][None].double(),
-                  layer.visible_ns[None])
+    batch = Batch(
+        layer.weights(4)[None],
+        layer.values_ksd[1][None].double(),
+        layer.visible_ns[None],
+    )
     outputs = answer(batch, 8, balance)
     for position in range(60):
         row = layer.row(4, position)
@@ -286,7 +345,9 @@ def test_sets_of_cells():
     assert sets["labelled"].tolist() == [[False, True], [True, False]]
     assert sets["least kappa"].tolist() == [[True, False], [False, True]]
     assert sets["most dropped mass"].tolist() == [[True, False], [True, False]]
-    assert sets["random"].sum() == 2 and sets["all"].all() and not sets["top-mass"].any()
+    assert (
+        sets["random"].sum() == 2 and sets["all"].all() and not sets["top-mass"].any()
+    )
 
 
 def test_figure_4(folder, found):
@@ -300,7 +361,9 @@ def test_figure_4(folder, found):
     assert figure["top_mass"] == pytest.approx(mean["top-mass"], rel=1e-12)
     gain = mean["all"] - mean["top-mass"]
     here = figure["sets"]["labelled"]
-    assert here["change"][0] == pytest.approx(mean["labelled"] - mean["top-mass"], rel=1e-9)
+    assert here["change"][0] == pytest.approx(
+        mean["labelled"] - mean["top-mass"], rel=1e-9
+    )
     share = (mean["labelled"] - mean["top-mass"]) / gain
     assert here["share_of_gain"][0] == pytest.approx(share, rel=1e-9)
     assert figure["sets"]["all"]["share_of_gain"] == [1, 1, 1]

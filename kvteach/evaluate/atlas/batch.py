@@ -6,7 +6,7 @@ keys weigh 0. Sets are prefixes of an order of the keys, so one running sum
 answers every budget. The tests hold each function to its row-by-row original.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
@@ -73,6 +73,19 @@ class Batch:
         return error, 1 - mass
 
 
+def weights_at(layer, kv_head, at):
+    """p [R * n, S] float64 of the query heads of one group at positions ``at``."""
+    heads = range(kv_head * layer.group_size, (kv_head + 1) * layer.group_size)
+    chosen = replace(
+        layer,
+        positions=at,
+        queries_hnd=layer.queries_hnd[:, at],
+        outputs_hnd=layer.outputs_hnd[:, at],
+        visible_ns=layer.visible_ns[at],
+    )
+    return torch.cat([chosen.weights(head) for head in heads])
+
+
 def falling(score):
     """Indices of the last axis by falling score, ties to the earlier."""
     return score.argsort(dim=-1, descending=True, stable=True)
@@ -88,7 +101,8 @@ def leverage_order(k, visible, ridge=1e-2):
     for head, keys in enumerate(k):
         for row, seen in enumerate(visible[head]):
             gram = keys[seen].T @ keys[seen]
-            inverse = torch.linalg.inv(gram + ridge * gram.trace() / len(gram) * identity)
+            inverse = torch.linalg.inv(
+                gram + ridge * gram.trace() / len(gram) * identity
+            )
             scores[head, row] = ((keys @ inverse) * keys).sum(-1).masked_fill(~seen, -1)
     return falling(scores)
-

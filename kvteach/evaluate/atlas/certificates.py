@@ -29,11 +29,19 @@ IMPROVED = 0.99
 
 SCHEMA = pa.schema(
     {
-        "layer": pa.int16(), "head": pa.int16(), "position": pa.int32(),
-        "budget": pa.int32(), "keys": pa.int32(), "floor": pa.float64(),
-        "top_error": pa.float64(), "pool_error": pa.float64(),
-        "upper": pa.float64(), "lower": pa.float64(), "proved": pa.bool_(),
-        "nodes": pa.int64(), "seconds": pa.float64(),
+        "layer": pa.int16(),
+        "head": pa.int16(),
+        "position": pa.int32(),
+        "budget": pa.int32(),
+        "keys": pa.int32(),
+        "floor": pa.float64(),
+        "top_error": pa.float64(),
+        "pool_error": pa.float64(),
+        "upper": pa.float64(),
+        "lower": pa.float64(),
+        "proved": pa.bool_(),
+        "nodes": pa.int64(),
+        "seconds": pa.float64(),
     }
 )
 
@@ -78,7 +86,9 @@ def certify_document(plan, chosen, index):
         records = [
             record
             for layer, head, position, size in wanted
-            for record in _certify(taken.layers[layer].row(head, positions.index(position)), size)
+            for record in _certify(
+                taken.layers[layer].row(head, positions.index(position)), size
+            )
         ]
     return pa.Table.from_pylist(records, SCHEMA)
 
@@ -95,10 +105,19 @@ def _certify(row, size):
             raise KeyboardInterrupt  # certify returned early with what it had
         layer, head, position = row.where
         yield {
-            "layer": layer, "head": head, "position": position, "budget": size,
-            "keys": len(row.p), "floor": floor or 0.0, "top_error": top_error,
-            "pool_error": best.error.item(), "upper": found.upper, "lower": found.lower,
-            "proved": found.proved, "nodes": found.nodes, "seconds": found.seconds,
+            "layer": layer,
+            "head": head,
+            "position": position,
+            "budget": size,
+            "keys": len(row.p),
+            "floor": floor or 0.0,
+            "top_error": top_error,
+            "pool_error": best.error.item(),
+            "upper": found.upper,
+            "lower": found.lower,
+            "proved": found.proved,
+            "nodes": found.nodes,
+            "seconds": found.seconds,
         }
 
 
@@ -123,13 +142,19 @@ def _substitution(here, closures):
     rate = statistics.wilson_upper(improved, solved) if solved else None
     with_unsolved = statistics.wilson_upper(improved + total - solved, total)
     return {
-        "improved": improved, "solved": solved, "unsolved": total - solved,
-        "wilson": rate, "median": float(np.median(closures)),
-        "cap": _cap(closures, rate), "cap_unsolved": _cap(closures, with_unsolved),
+        "improved": improved,
+        "solved": solved,
+        "unsolved": total - solved,
+        "wilson": rate,
+        "median": float(np.median(closures)),
+        "cap": _cap(closures, rate),
+        "cap_unsolved": _cap(closures, with_unsolved),
         "solved_within_1_s": float((here.proved & (here.seconds < 1)).mean()),
         "median_seconds": float(np.median(here.seconds)),
     }
 
 
 def _cap(closures, rate):
-    return None if rate is None or rate >= 0.5 else statistics.median_cap(closures, rate)
+    return (
+        None if rate is None or rate >= 0.5 else statistics.median_cap(closures, rate)
+    )

@@ -31,17 +31,47 @@ def add_parser(commands):
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("out", type=Path, metavar="OUT", help="folder of the map; new, empty or to be continued")
+    add(
+        "out",
+        type=Path,
+        metavar="OUT",
+        help="folder of the map; new, empty or to be continued",
+    )
     add("--model", metavar="ID", help="folder or Hub id; default: the bundled model")
     add("--documents", type=int, default=9, metavar="N", help="texts in all (9)")
     add("--tokens", type=int, default=1024, metavar="T", help="tokens per text (1024)")
-    add("--positions", type=int, default=6, metavar="P", help="rows per head and text (6)")
-    add("--budgets", type=int, nargs="+", metavar="S", help="kept keys (4 8 16 32 64 128 256)")
+    add(
+        "--positions",
+        type=int,
+        default=6,
+        metavar="P",
+        help="rows per head and text (6)",
+    )
+    add(
+        "--budgets",
+        type=int,
+        nargs="+",
+        metavar="S",
+        help="kept keys (4 8 16 32 64 128 256)",
+    )
     add("--seed", type=int, default=0, help="of texts and positions (0)")
-    add("--jobs", type=int, metavar="J", help="texts at a time, -1 for one per core (1)")
-    add("--certify", type=int, default=0, metavar="N", help="also prove N rows per budget")
-    add("--cross-entropy", type=int, default=0, metavar="N",
-        help="also balance cells on N texts that the map has not seen")
+    add(
+        "--jobs", type=int, metavar="J", help="texts at a time, -1 for one per core (1)"
+    )
+    add(
+        "--certify",
+        type=int,
+        default=0,
+        metavar="N",
+        help="also prove N rows per budget",
+    )
+    add(
+        "--cross-entropy",
+        type=int,
+        default=0,
+        metavar="N",
+        help="also balance cells on N texts that the map has not seen",
+    )
     parser.set_defaults(run=run)
     return parser
 
@@ -65,7 +95,8 @@ def run(args):
         return 1
     except KeyboardInterrupt:
         print(
-            "kvteach map: interrupted; whole documents are kept, the same command continues",
+            "kvteach map: interrupted; whole documents are kept, and the same "
+            "command continues",
             file=sys.stderr,
         )
         return 130
@@ -78,7 +109,9 @@ def _check_extras(args, budgets):
     from kvteach.evaluate.atlas.plan import AUDITED, LARGEST_SOLVED, PlanError
 
     if args.jobs == 0:
-        raise PlanError("jobs: 0 is nobody; need a number of processes, or -1 for all cores")
+        raise PlanError(
+            "jobs: 0 is nobody; need a number of processes, or -1 for all cores"
+        )
     for name in ("certify", "cross_entropy"):
         if getattr(args, name) < 0:
             raise PlanError(f"{name}: {getattr(args, name)} is negative; need >= 0")
@@ -105,12 +138,19 @@ def _map(args, budgets):
     tell("summing up")
     found = summary.summarise(table, plan)
     if args.certify:
-        proofs = certificates.certify_rows(args.out, plan, table, args.certify, args.jobs, tell)
+        proofs = certificates.certify_rows(
+            args.out, plan, table, args.certify, args.jobs, tell
+        )
         found["table_7"] = certificates.table_7(proofs, table)
     if args.cross_entropy:
         losses = cross_entropy.measure_losses(
-            args.out, plan, loaded.tokenizer, found["figure_2"][8], args.cross_entropy,
-            args.jobs, tell,
+            args.out,
+            plan,
+            loaded.tokenizer,
+            found["figure_2"][8],
+            args.cross_entropy,
+            args.jobs,
+            tell,
         )
         found["figure_4"] = cross_entropy.figure_4(losses)
     _write(args.out, plan, found, loaded.model)

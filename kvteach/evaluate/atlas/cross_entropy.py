@@ -24,7 +24,9 @@ def measure_losses(folder, plan, tokenizer, cells, count, jobs, say):
     cells: Figure 2 of the summary at s = 8.
     """
     texts = choose_texts(tokenizer, count, plan.tokens, plan.seed, skip=len(plan.texts))
-    sets = cell_sets(np.array(cells["kappa"]), np.array(cells["dropped_mass"]), plan.seed)
+    sets = cell_sets(
+        np.array(cells["kappa"]), np.array(cells["dropped_mass"]), plan.seed
+    )
     shards = Shards(folder, f"cross-entropy-{count}", count)
     work = functools.partial(losses_of, plan, texts, sets)
     fill(shards, work, (), jobs, say, "held-out document")
@@ -67,7 +69,9 @@ def losses_of(plan, texts, sets, index):
         for name, cells in sets.items():
             with answered(loaded.model, AUDITED, cells):
                 records.append((name, int(cells.sum()), loss(loaded.model, tokens)))
-    return pa.Table.from_arrays(list(map(pa.array, zip(*records, strict=True))), schema=SCHEMA)
+    return pa.Table.from_arrays(
+        list(map(pa.array, zip(*records, strict=True))), schema=SCHEMA
+    )
 
 
 def loss(model, tokens):

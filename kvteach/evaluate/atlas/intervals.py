@@ -16,7 +16,9 @@ def over_documents(values, documents, statistic=np.median, seed=0):
     if len(np.unique(documents)) < 2:
         return [or_none(statistic(values)), None, None]
     generator = np.random.default_rng(seed)
-    found = statistics.bootstrap_documents(values, documents, generator, statistic, RESAMPLES)
+    found = statistics.bootstrap_documents(
+        values, documents, generator, statistic, RESAMPLES
+    )
     return [or_none(x) for x in found]
 
 
@@ -43,7 +45,9 @@ def auc(score, label, documents, seed=0):
     if len(names) < 2:
         return [estimate, None, None]
     generator = np.random.default_rng(seed)
-    drawn = generator.multinomial(len(names), np.full(len(names), 1 / len(names)), RESAMPLES)
+    drawn = generator.multinomial(
+        len(names), np.full(len(names), 1 / len(names)), RESAMPLES
+    )
     pairs = (drawn @ positives) * (drawn @ negatives)
     shares = np.einsum("ra,ab,rb->r", drawn, wins, drawn)[pairs > 0] / pairs[pairs > 0]
     return [estimate, *map(float, np.quantile(shares, [0.025, 0.975]))]
@@ -51,5 +55,8 @@ def auc(score, label, documents, seed=0):
 
 def _wins(up, down):
     """Pairs in which a positive scores above a negative, ties counting half."""
-    below, through = np.searchsorted(down, up, "left"), np.searchsorted(down, up, "right")
+    below, through = (
+        np.searchsorted(down, up, "left"),
+        np.searchsorted(down, up, "right"),
+    )
     return (below + through).sum() / 2

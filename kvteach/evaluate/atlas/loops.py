@@ -33,12 +33,14 @@ def balance(gamma, gram, weights, size):
         while True:
             for j in range(n):
                 pull[j] = 2 * (gamma[b, j] * total).sum()
-            out, into = best_swap(gram[b], weights[b], place, pull, size, error * mass, mass)
+            out, into = best_swap(
+                gram[b], weights[b], place, pull, size, error * mass, mass
+            )
             i, j = place[out], place[into]
             trial[:] = total - gamma[b, i] + gamma[b, j]
             new_mass = mass - weights[b, i] + weights[b, j]
             new_error = math.sqrt((trial * trial).sum()) / new_mass
-            # Measured directly, so that rounding cannot make two swaps chase each other.
+            # Measured directly, or rounding could make two swaps chase each other.
             if not new_error < error * (1 - 1e-12):
                 break
             place[out], place[into] = j, i

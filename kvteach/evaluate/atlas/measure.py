@@ -6,7 +6,6 @@ speed or on how many documents are measured at once: one thread, fixed order.
 
 import contextlib
 import functools
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -14,9 +13,9 @@ import torch
 
 from kvteach import capture, models
 from kvteach.evaluate.atlas import loops
-from kvteach.evaluate.atlas.batch import Batch, falling, leverage_order
-from kvteach.evaluate.atlas.plan import AUDITED, LARGEST_SOLVED, PlanError, tokens_of
-from kvteach.rows import deployed
+from kvteach.evaluate.atlas.audits import AUDITS, audits
+from kvteach.evaluate.atlas.batch import Batch, falling, leverage_order, weights_at
+from kvteach.evaluate.atlas.plan import LARGEST_SOLVED, PlanError, tokens_of
 from kvteach.rows.exact import best_subset
 
 CAPTURE_BYTES = 512 * 2**20
@@ -43,7 +42,6 @@ PER_BUDGET = (
     "leverage_error",
     "vote_error",
 )
-AUDITS = tuple(f"{rule}_{what}" for rule in deployed.RULES for what in ("error", "mass"))
 SCHEMA = pa.schema(
     [
         *KEYS.items(),
@@ -70,7 +68,9 @@ def measure(plan, index):
     text = plan.texts[index]
     loaded = load_once(plan.model)
     if loaded.identity != plan.identity:
-        raise PlanError(f"model: here it is {loaded.identity}, the plan names {plan.identity}")
+        raise PlanError(
+            f"model: here it is {loaded.identity}, the plan names {plan.identity}"
+        )
     tokens = tokens_of(text, loaded.tokenizer, plan.tokens)
     tables = []
     with one_thread():
@@ -80,7 +80,9 @@ def measure(plan, index):
             )
             for layer in group:
                 positions = torch.from_numpy(plan.positions_of(index, layer))
-                columns = measure_layer(taken.layers.pop(layer), positions, plan.budgets)
+                columns = measure_layer(
+                    taken.layers.pop(layer), positions, plan.budgets
+                )
                 count = len(columns["budget"])
                 columns["corpus"] = [text.corpus] * count
                 columns["document"] = [text.name] * count
@@ -111,7 +113,9 @@ def _layer_groups(plan, model):
     width = getattr(config, "head_dim", None) or config.hidden_size // plan.heads
     one = length * (8 * plan.heads * width + 8 * plan.kv_heads * width + length)
     step = max(1, CAPTURE_BYTES // one)
-    return [list(range(i, min(i + step, plan.layers))) for i in range(0, plan.layers, step)]
+    return [
+        list(range(i, min(i + step, plan.layers))) for i in range(0, plan.layers, step)
+    ]
 
 
 def measure_layer(layer, positions, budgets):
@@ -123,20 +127,23 @@ def measure_layer(layer, positions, budgets):
     fewest = int(batch.visible.sum(-1).min())
     if fewest < max(budgets) + 24:
         raise PlanError(
-            f"budgets: {max(budgets)} needs rows of {max(budgets) + 24} keys, but layer "
-            f"{layer.layer} looks back over {fewest}"
+            f"budgets: {max(budgets)} needs rows of {max(budgets) + 24} keys, but "
+            f"layer {layer.layer} looks back over {fewest}"
         )
-    (kv_heads, count), heads = positions.shape, len(layer.queries_hnd)
+    count, heads = positions.shape[1], len(layer.queries_hnd)
     per_row = _describe(batch)
     per_budget = _rules(batch, k, budgets, count)
-    per_budget |= _audits(layer, batch, k, positions, budgets)
+    per_budget |= audits(layer, batch, k, positions, budgets)
     rows = heads * count
     shaped = {
         "layer": np.full((rows, len(budgets)), layer.layer),
         "head": np.arange(heads).repeat(count)[:, None].repeat(len(budgets), 1),
         "position": _per_head(positions, heads).reshape(-1, 1).repeat(len(budgets), 1),
         "budget": np.tile(budgets, (rows, 1)),
-        **{name: x.reshape(-1, 1).repeat(len(budgets), 1) for name, x in per_row.items()},
+        **{
+            name: x.reshape(-1, 1).repeat(len(budgets), 1)
+            for name, x in per_row.items()
+        },
         **{name: x.reshape(len(budgets), rows).T for name, x in per_budget.items()},
     }
     return {name: _nullable(x.reshape(-1)) for name, x in shaped.items()}
@@ -145,23 +152,14 @@ def measure_layer(layer, positions, budgets):
 def _batch(layer, positions):
     """The chosen rows as a `Batch` [K, R P, S], and the keys [K, S, D]."""
     end = int(positions.max()) + 1
-    k, v = (x[:, :end].double().contiguous() for x in (layer.keys_ksd, layer.values_ksd))
-    p = torch.stack([_weights(layer, head, at)[..., :end] for head, at in enumerate(positions)])
+    k, v = (
+        x[:, :end].double().contiguous() for x in (layer.keys_ksd, layer.values_ksd)
+    )
+    p = torch.stack(
+        [weights_at(layer, head, at)[..., :end] for head, at in enumerate(positions)]
+    )
     visible = layer.visible_ns[positions][..., :end].repeat(1, layer.group_size, 1)
     return Batch(p, v, visible), k
-
-
-def _weights(layer, kv_head, at):
-    """p [R * n, S] float64 of the query heads of one group at positions ``at``."""
-    heads = range(kv_head * layer.group_size, (kv_head + 1) * layer.group_size)
-    chosen = replace(
-        layer,
-        positions=at,
-        queries_hnd=layer.queries_hnd[:, at],
-        outputs_hnd=layer.outputs_hnd[:, at],
-        visible_ns=layer.visible_ns[at],
-    )
-    return torch.cat([chosen.weights(head) for head in heads])
 
 
 def _describe(batch):
@@ -194,7 +192,9 @@ def _rules(batch, k, budgets, count):
         pool = batch.pool(size)
         gamma, weights = (x.flatten(0, 1) for x in batch.deviations(pool))
         gram = gamma @ gamma.mT
-        _, error, swaps = loops.balance(gamma.numpy(), gram.numpy(), weights.numpy(), size)
+        _, error, swaps = loops.balance(
+            gamma.numpy(), gram.numpy(), weights.numpy(), size
+        )
         found["balanced_error"][i] = error.reshape(shape[1:])
         found["swaps"][i] = swaps.reshape(shape[1:])
         if size in solved:
@@ -202,7 +202,9 @@ def _rules(batch, k, budgets, count):
             found["proved"][i] = True
     if solved:
         places = [budgets.index(size) for size in solved]
-        lever = leverage_order(k, batch.visible[:, :count]).repeat(1, shape[2] // count, 1)
+        lever = leverage_order(k, batch.visible[:, :count]).repeat(
+            1, shape[2] // count, 1
+        )
         found["leverage_error"][places] = batch.prefix_errors(lever, solved).numpy()
         supports, free = _free_supports(batch, solved)
         found["free_error"][places] = free
@@ -215,7 +217,9 @@ def _rules(batch, k, budgets, count):
 def _free_supports(batch, sizes, rounds=1000):
     """Supports [sizes, K, n, S] of Frank-Wolfe walks and free errors [sizes, K, n]."""
     per_head = [
-        loops.free_supports(v.numpy(), mu.numpy(), seen.numpy(), np.array(sizes), rounds)
+        loops.free_supports(
+            v.numpy(), mu.numpy(), seen.numpy(), np.array(sizes), rounds
+        )
         for v, mu, seen in zip(batch.v, batch.mu, batch.visible, strict=True)
     ]
     supports, errors = zip(*per_head, strict=True)
@@ -248,51 +252,6 @@ def _best_errors(batch, pool, size):
         pool=torch.arange(pool.shape[-1]),
     )
     return best.error.numpy()
-
-
-# --- deployed rules ---------------------------------------------------------
-
-
-def _audits(layer, batch, k, positions, budgets):
-    """Error and dropped mass of every deployed rule at s = 8, [budgets, K, n] each."""
-    shape = (len(budgets), *batch.p.shape[:2])
-    found = {name: np.full(shape, np.nan) for name in AUDITS}
-    if AUDITED not in budgets:
-        return found
-    at = budgets.index(AUDITED)
-    kept = {rule: torch.zeros_like(batch.visible) for rule in deployed.RULES}
-    window = AUDITED // 2
-    for head, places in enumerate(positions):
-        sums = _received(layer, head, places)
-        recent = _weights(layer, head, (places[:, None] - torch.arange(window)).flip(1).flatten())
-        recent = recent.unflatten(0, (-1, window))
-        for row in range(batch.p.shape[1]):
-            seen = batch.visible[head, row]
-            query_head = head * layer.group_size + row // len(places)
-            past = {"h2o": sums[row : row + 1], "snapkv": recent[row]}
-            for rule, keep in deployed.RULES.items():
-                kept[rule][head, row, seen] = keep(
-                    batch.p[head, row, seen],
-                    AUDITED,
-                    past_p=past[rule][:, : len(seen)][:, seen] if rule in past else None,
-                    q=layer.queries_hnd[query_head, places[row % len(places)]].double(),
-                    k=k[head, seen],
-                )
-    for rule, mask in kept.items():
-        error, mass = batch.mask_errors(mask)
-        found[f"{rule}_error"][at], found[f"{rule}_mass"][at] = error.numpy(), mass.numpy()
-    return found
-
-
-def _received(layer, kv_head, at, rows=512):
-    """Mass that every key has received up to each position, [R * n, S] float64."""
-    length = len(layer.positions)
-    total = torch.zeros(layer.group_size, len(at), length, dtype=torch.float64)
-    for start in range(0, length, rows):
-        some = torch.arange(start, min(start + rows, length))
-        p = _weights(layer, kv_head, some).unflatten(0, (layer.group_size, -1))
-        total += (some <= at[:, None]).double() @ p
-    return total.flatten(0, 1)
 
 
 def _per_head(positions, heads):

@@ -67,7 +67,8 @@ class Plan:
         start = self.tokens // 2
         return np.stack(
             [
-                start + np.sort(generator.permutation(self.tokens - start)[: self.positions])
+                start
+                + np.sort(generator.permutation(self.tokens - start)[: self.positions])
                 for _ in range(self.kv_heads)
             ]
         )
@@ -96,7 +97,9 @@ class Plan:
 def check_arguments(documents, tokens, positions, budgets, seed):
     """Raise PlanError for the first number outside its range."""
     if documents < 2:
-        raise PlanError(f"documents: {documents}; intervals over documents need at least 2")
+        raise PlanError(
+            f"documents: {documents}; intervals over documents need at least 2"
+        )
     if not budgets or len(set(budgets)) < len(budgets) or min(budgets) < 1:
         raise PlanError(f"budgets: {list(budgets)}; need distinct numbers of keys >= 1")
     fewest = max(size + published_extras(size) for size in budgets)
@@ -106,7 +109,9 @@ def check_arguments(documents, tokens, positions, budgets, seed):
             f"budget {max(budgets)}, so at least {2 * fewest} tokens"
         )
     if not 1 <= positions <= tokens // 2:
-        raise PlanError(f"positions: {positions} is outside 1 .. {tokens // 2}, half the tokens")
+        raise PlanError(
+            f"positions: {positions} is outside 1 .. {tokens // 2}, half the tokens"
+        )
     if seed < 0:
         raise PlanError(f"seed: {seed} is negative; need >= 0")
 
@@ -182,7 +187,8 @@ def tokens_of(text, tokenizer, length):
     tokens = found[0].tokens(tokenizer, length) if found else None
     if tokens is None or _digest(tokens) != text.sha256:
         raise PlanError(
-            f"texts: {text.corpus}/{text.name} is not the text on this machine that the plan names"
+            f"texts: {text.corpus}/{text.name} is not the text on this "
+            "machine that the plan names"
         )
     return tokens
 

@@ -55,7 +55,10 @@ def results(tasks, jobs):
         yield from (task[0](*task[1], **task[2]) for task in tasks)
     elif backend.supports_return_generator:
         yield from joblib.Parallel(
-            n_jobs=jobs, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1
+            n_jobs=jobs,
+            return_as="generator_unordered",
+            pre_dispatch="n_jobs",
+            batch_size=1,
         )(tasks)
     else:
         parallel = joblib.Parallel(n_jobs=jobs, batch_size=1)
@@ -68,13 +71,17 @@ def timed(work, *arguments):
     """(index, table, provenance) of ``work``, whose last argument is the index."""
     wall, cpu = time.perf_counter(), time.process_time()
     table = work(*arguments)
-    return arguments[-1], table, {
-        "seconds": round(time.perf_counter() - wall, 2),
-        "cpu_seconds": round(time.process_time() - cpu, 2),
-        "machine": f"{platform.processor() or platform.machine()}, Python "
-        f"{platform.python_version()}",
-        "kvteach": __version__,
-    }
+    return (
+        arguments[-1],
+        table,
+        {
+            "seconds": round(time.perf_counter() - wall, 2),
+            "cpu_seconds": round(time.process_time() - cpu, 2),
+            "machine": f"{platform.processor() or platform.machine()}, Python "
+            f"{platform.python_version()}",
+            "kvteach": __version__,
+        },
+    )
 
 
 def duration(seconds):

@@ -36,7 +36,9 @@ def open_folder(folder, plan):
             )
         return
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise PlanError(f"{folder} exists and holds no map; choose a new or an empty folder")
+        raise PlanError(
+            f"{folder} exists and holds no map; choose a new or an empty folder"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(path, plan.to_json().encode())
 

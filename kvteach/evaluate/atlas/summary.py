@@ -25,7 +25,9 @@ class Rows:
 
     @classmethod
     def of(cls, table):
-        return cls({n: table[n].to_numpy(zero_copy_only=False) for n in table.column_names})
+        return cls(
+            {n: table[n].to_numpy(zero_copy_only=False) for n in table.column_names}
+        )
 
     def __getattr__(self, name):
         try:
@@ -42,7 +44,9 @@ class Rows:
     @property
     def documents(self):
         """Labels of the documents, for resampling."""
-        return np.char.add(np.char.add(self.corpus.astype(str), "/"), self.document.astype(str))
+        return np.char.add(
+            np.char.add(self.corpus.astype(str), "/"), self.document.astype(str)
+        )
 
     @property
     def labelled(self):
@@ -81,7 +85,9 @@ def summarise(table, plan):
     found = {
         "budgets": list(plan.budgets),
         "solved_budgets": [size for size in plan.budgets if size <= LARGEST_SOLVED],
-        "documents": {c: sum(t.corpus == c for t in plan.texts) for c in sorted(set(rows.corpus))},
+        "documents": {
+            c: sum(t.corpus == c for t in plan.texts) for c in sorted(set(rows.corpus))
+        },
         "rows_per_budget": len(rows.at(plan.budgets[0]).head),
         "table_1": {size: _table_1(rows, size) for size in plan.budgets},
     }
@@ -89,7 +95,9 @@ def summarise(table, plan):
     found["table_8"] = {size: _table_8(rows.at(size)) for size in solved}
     found["tails"] = {size: _tails(rows.at(size)) for size in solved}
     found["predictors"] = {size: _predictors(rows.at(size)) for size in solved}
-    found["table_2"] = {corpus: _table_2(rows, corpus, solved) for corpus in found["documents"]}
+    found["table_2"] = {
+        corpus: _table_2(rows, corpus, solved) for corpus in found["documents"]
+    }
     found["figure_2"] = {size: _cells(rows.at(size), plan) for size in solved}
     if AUDITED in solved:
         found["table_6"] = _table_6(rows.at(AUDITED))
@@ -101,9 +109,13 @@ def _table_1(rows, size):
     here = rows.at(size)
     found = {
         "dropped_mass": over_documents(here.dropped_mass, here.documents),
-        "balanced_closure": over_documents(closure(here, here.balanced_error), here.documents),
+        "balanced_closure": over_documents(
+            closure(here, here.balanced_error), here.documents
+        ),
         "balanced_share": over_documents(
-            statistics.has_headroom(here.balanced_error, here.top_error), here.documents, np.mean
+            statistics.has_headroom(here.balanced_error, here.top_error),
+            here.documents,
+            np.mean,
         ),
         "swaps": float(np.median(here.swaps)),
     }
@@ -140,8 +152,12 @@ def _tails(rows):
     closed = closure(rows, rows.best_error)
     found = {
         f"closure_{name}": over_documents(closed, rows.documents, statistic)
-        for name, statistic in
-        {"median": np.median, "mean": np.mean, "p90": _p90, "p99": _p99}.items()
+        for name, statistic in {
+            "median": np.median,
+            "mean": np.mean,
+            "p90": _p90,
+            "p99": _p99,
+        }.items()
     }
     for limit in (1.5, 2.0):
         found[f"kappa_within_{limit}"] = over_documents(
@@ -152,7 +168,10 @@ def _tails(rows):
 
 def _predictors(rows):
     """AUC of the headroom label by everything that one pass over a row gives."""
-    return {name: auc(getattr(rows, name), rows.labelled, rows.documents) for name in PREDICTORS}
+    return {
+        name: auc(getattr(rows, name), rows.labelled, rows.documents)
+        for name in PREDICTORS
+    }
 
 
 def _table_2(rows, corpus, solved):
@@ -172,7 +191,8 @@ def _cells(rows, plan):
     shape = (plan.layers, plan.heads)
     order = np.lexsort((rows.head, rows.layer))
     mass, kappa = (
-        np.median(x[order].reshape(*shape, -1), -1) for x in (rows.dropped_mass, rows.kappa)
+        np.median(x[order].reshape(*shape, -1), -1)
+        for x in (rows.dropped_mass, rows.kappa)
     )
     labelled = kappa >= 1 / statistics.HEADROOM
     return {
@@ -200,9 +220,13 @@ def _table_6(rows):
             for edge in edges
         },
         "rho_depth": over_documents(
-            np.c_[rows.layer, rows.dropped_mass, label], rows.documents, _depth_correlation
+            np.c_[rows.layer, rows.dropped_mass, label],
+            rows.documents,
+            _depth_correlation,
         ),
-        "rho_phi": over_documents(np.c_[rows.phi, rows.best_error], rows.documents, _spearman),
+        "rho_phi": over_documents(
+            np.c_[rows.phi, rows.best_error], rows.documents, _spearman
+        ),
         "rate_by_layer": [float(label[rows.layer == i].mean()) for i in range(layers)],
     }
 
@@ -222,12 +246,16 @@ def _figure_3(rows):
 
 
 def _roc(rows, score, label):
-    """AUC, share of positives, and 41 points [false, true positive rate] of the curve."""
+    """AUC, share of positives, 41 points [false, true positive rate]."""
     thresholds = np.quantile(score, np.linspace(1, 0, 41))
-    points = [
-        [float((score[~label] >= t).mean()), float((score[label] >= t).mean())]
-        for t in thresholds
-    ] if label.any() and not label.all() else []
+    points = (
+        [
+            [float((score[~label] >= t).mean()), float((score[label] >= t).mean())]
+            for t in thresholds
+        ]
+        if label.any() and not label.all()
+        else []
+    )
     return {
         "auc": auc(score, label, rows.documents),
         "share": over_documents(label, rows.documents, np.mean),
