@@ -97,7 +97,9 @@ def test_rounds(answer):
         )
 
 
-@check(points=2, likely="the loop stops by an absolute tolerance, or by the sign alone.")
+@check(
+    points=2, likely="the loop stops by an absolute tolerance, or by the sign alone."
+)
 def test_stop(answer):
     """Starts at the best set, where rounding decides the sign"""
     for seed in range(315, 327):

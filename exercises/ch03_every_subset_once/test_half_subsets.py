@@ -63,7 +63,9 @@ def test_group(answer):
         expect_same(rows, want, name=f"{name}, its rows sorted,")
 
 
-@check(points=2, likely="the two parts alone, or the factor 2 between them, are missing.")
+@check(
+    points=2, likely="the two parts alone, or the factor 2 between them, are missing."
+)
 def test_all_pairs(answer):
     """The product of rows and columns, entry by entry"""
     generator = torch.Generator().manual_seed(339)

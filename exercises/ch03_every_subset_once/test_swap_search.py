@@ -65,7 +65,9 @@ def by_fractions(p, v, size, pool, rounds=99, first=False):
     return tuple(kept), float(least) ** 0.5, swaps
 
 
-@check(points=2, likely="the swap that leaves the least error is made, again and again.")
+@check(
+    points=2, likely="the swap that leaves the least error is made, again and again."
+)
 def test_by_hand(answer):
     """One swap of three keys, by hand; and a set that needs none"""
     p = torch.tensor([0.45, 0.45, 0.10], dtype=torch.float64)

@@ -33,13 +33,17 @@ def random_row(seed, keys, dim, sharpness=1.0):
     """A row whose values are not contiguous."""
     generator = torch.Generator().manual_seed(seed)
     scores = sharpness * torch.randn(keys, generator=generator).double()
-    return torch.softmax(scores, -1), torch.randn(dim, keys, generator=generator).double().T
+    return torch.softmax(scores, -1), torch.randn(
+        dim, keys, generator=generator
+    ).double().T
 
 
 def least_error(p, v, size):
     """The least error over all sets, all at once, from the outputs themselves."""
     sets = torch.tensor(list(combinations(range(len(p)), size)))
-    kept = torch.zeros(len(sets), len(p), dtype=torch.float64).scatter_(1, sets, 1.0) * p
+    kept = (
+        torch.zeros(len(sets), len(p), dtype=torch.float64).scatter_(1, sets, 1.0) * p
+    )
     outputs = (kept @ v) / kept.sum(1, keepdim=True)
     return (p @ v - outputs).norm(dim=-1).min().item()
 

@@ -169,7 +169,8 @@ def test_bounds_meet(answer):
             bound, y, mass = got
             best = max(best, bound)
             expect(
-                bound <= least + ROUNDING, f"bound {bound:.6g}, but a set has {least:.6g}"
+                bound <= least + ROUNDING,
+                f"bound {bound:.6g}, but a set has {least:.6g}",
             )
         gap = y.norm().item() - level * mass - best
         # It starts at 1.3, and exact steps leave about .03; steps of a fixed

@@ -51,7 +51,12 @@ def by_trying(gamma, p, w, level, size, included=(), excluded=()):
 @check(points=2, likely="the smallest <w, Gamma_j> - level p_j are added up.")
 def test_root(answer):
     """No key included or excluded: the bound over all sets"""
-    for seed, size, level in ((408, 1, 0.5), (409, 3, 0.0), (410, 4, 0.2), (411, 8, 1.0)):
+    for seed, size, level in (
+        (408, 1, 0.5),
+        (409, 3, 0.0),
+        (410, 4, 0.2),
+        (411, 8, 1.0),
+    ):
         gamma, p, w = random_node(seed, keys=8, dim=3)
         want = by_trying(gamma, p, w, level, size)
         costs = gamma @ w - level * p
@@ -74,7 +79,9 @@ def test_below_the_root(answer):
         node = 4, included, excluded
         want = by_trying(gamma, p, w, 0.3, *node)
         mistakes = {
-            "the excluded keys are chosen too": by_trying(gamma, p, w, 0.3, 4, included),
+            "the excluded keys are chosen too": by_trying(
+                gamma, p, w, 0.3, 4, included
+            ),
             "the included keys are not forced": by_trying(
                 gamma, p, w, 0.3, 4, (), excluded
             ),
@@ -102,7 +109,11 @@ def test_no_set_beats_it(answer):
 def test_empty_nodes(answer):
     """Nodes without a set, and nodes with a single one"""
     gamma, p, w = random_node(419, keys=5, dim=2)
-    for size, included, excluded in ((2, (0, 1, 2), ()), (3, (4,), (0, 1, 3)), (5, (), (2,))):
+    for size, included, excluded in (
+        (2, (0, 1, 2), ()),
+        (3, (4,), (0, 1, 3)),
+        (5, (), (2,)),
+    ):
         got = answer.node_bound(gamma, p, w, 0.1, size, included, excluded)
         node = f"size {size}, included {included}, excluded {excluded}"
         expect(type(got) is float and got == math.inf, f"{got!r} for {node}; need inf")

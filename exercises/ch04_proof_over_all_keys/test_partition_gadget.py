@@ -69,7 +69,13 @@ def test_is_half(answer):
 @check(points=2, likely="zeros fill up the smaller part, whichever size it has.")
 def test_split(answer):
     """Parts of any size, among few and among more numbers"""
-    for numbers in ([1, 2, 3], [5, 5], [2, 9, 3, 4], [6, 1, 1, 1, 1, 1, 1], [7, 1, 2, 4]):
+    for numbers in (
+        [1, 2, 3],
+        [5, 5],
+        [2, 9, 3, 4],
+        [6, 1, 1, 1, 1, 1, 1],
+        [7, 1, 2, 4],
+    ):
         part, name = answer.split(numbers), f"the part of {numbers}"
         expect(part is not None, f"{name} is None, but there is one")
         expect(type(part) is tuple, f"{name} must be a tuple of ints")
@@ -83,6 +89,13 @@ def test_split(answer):
 @check(points=1, likely="where no part exists the answer is None, not the best try.")
 def test_no_split(answer):
     """Puzzles without a solution: odd sums, and even ones"""
-    for numbers in ([3], [1, 2, 4, 8], [1, 1, 4], [2, 2, 2], [3, 3, 3, 3, 2], [9, 1, 2]):
+    for numbers in (
+        [3],
+        [1, 2, 4, 8],
+        [1, 1, 4],
+        [2, 2, 2],
+        [3, 3, 3, 3, 2],
+        [9, 1, 2],
+    ):
         got = answer.split(numbers)
         expect(got is None, f"{numbers} cannot be split: need None, not {got!r}")

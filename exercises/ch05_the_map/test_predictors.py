@@ -74,7 +74,9 @@ def test_effective_keys(answer):
     expect_same(got, want, tolerance=ROUNDING, mistakes=mistakes)
     p = random_rows(504, 3, 2, keys=15)
     squares = [[sum(Fraction(x) ** 2 for x in r.tolist()) for r in rows] for rows in p]
-    want = torch.tensor([[float(1 / x) for x in r] for r in squares], dtype=torch.float64)
+    want = torch.tensor(
+        [[float(1 / x) for x in r] for r in squares], dtype=torch.float64
+    )
     expect_same(answer.effective_keys(p), want, tolerance=ROUNDING)
 
 

@@ -70,7 +70,9 @@ def test_wilson(answer):
     ):
         want = by_bisection(successes, trials)
         mistakes = {
-            "the variance at the observed share is used": normal_upper(successes, trials),
+            "the variance at the observed share is used": normal_upper(
+                successes, trials
+            ),
             "the share itself is returned": successes / trials,
             "the interval has one side": by_bisection(successes, trials, 0.9),
         }
@@ -94,7 +96,8 @@ def test_median_cap(answer):
             mistakes = {
                 "the quantile at 1/2 - f is taken": at_rank(shares, 0.5 - fraction),
                 "the quantile at 1 - f is taken": at_rank(shares, 1 - fraction),
-                "the median is multiplied by 1 + f": at_rank(shares, 0.5) * (1 + fraction),
+                "the median is multiplied by 1 + f": at_rank(shares, 0.5)
+                * (1 + fraction),
             }
             if not fraction:
                 mistakes = {}
@@ -102,11 +105,18 @@ def test_median_cap(answer):
             expect_same(got, want, tolerance=ROUNDING, mistakes=mistakes, name=name)
 
 
-@check(points=1, likely="unsolved rows may all hide a better set: they count as improved.")
+@check(
+    points=1, likely="unsolved rows may all hide a better set: they count as improved."
+)
 def test_unsolved(answer):
     """A cap with and without unsolved rows"""
     shares = random_shares(516, 301)
-    for improved, solved, unsolved in ((2, 234, 0), (2, 234, 6), (36, 234, 12), (0, 9, 1)):
+    for improved, solved, unsolved in (
+        (2, 234, 0),
+        (2, 234, 6),
+        (36, 234, 12),
+        (0, 9, 1),
+    ):
         fraction = by_bisection(improved + unsolved, solved + unsolved)
         want = at_rank(shares, 0.5 + fraction)
         others = {
@@ -117,7 +127,9 @@ def test_unsolved(answer):
             "unsolved rows are no trials": by_bisection(improved + unsolved, solved),
             "the observed share is used": (improved + unsolved) / (solved + unsolved),
         }
-        mistakes = {k: at_rank(shares, 0.5 + f) for k, f in others.items() if f != fraction}
+        mistakes = {
+            k: at_rank(shares, 0.5 + f) for k, f in others.items() if f != fraction
+        }
         got = answer.substitution_cap(shares, improved, solved, unsolved=unsolved)
         name = f"the cap for {improved} of {solved}, {unsolved} unsolved"
         expect_same(got, want, tolerance=ROUNDING, mistakes=mistakes, name=name)
