@@ -41,6 +41,7 @@ def bounded(pb, st, lv, level, scratch):
     for step in range(STEPS):
         lam = st.fraction * st.best
         nu = math.sqrt(max(point[0], 0.0) + slack)
+        lv.price[level, 0], lv.price[level, 1] = lam, nu
         extra, share = price_with_floor(pb, lv, level, lam, nu, scratch)
         st.work += count
         if extra < 0.0:

@@ -1,7 +1,5 @@
 """Going down and up the tree: include, exclude, drop and enumerate keys."""
 
-import math
-
 import numpy as np
 
 from kvteach.rows._arrays import SLACK
@@ -118,8 +116,7 @@ def fix(pb, st, lv, level, scratch, below):
     picked cost, and the other way round. Returns (key position or -1, dropped).
     """
     r, count = pb.size - level, lv.count[level]
-    slack = lv.slack[level]
-    margin = slack / math.sqrt(max(lv.point[level, 0], 0.0) + slack)
+    margin = lv.slack[level] / lv.price[level, 1]
     enters = scratch.value[r - 1] - below + margin
     leaves = scratch.value[r] + below - margin
     doomed, dropped = scratch.doomed, 0
@@ -178,18 +175,30 @@ def scan_one(pb, st, lv, level, scratch):
 
 
 @jit
-def scan_two(pb, st, lv, level, scratch):
-    """The last two keys: try each active pair, in order."""
+def scan_two(pb, st, lv, level, scratch, rest):
+    """The last two keys: try each active pair that the last bound leaves open.
+
+    A pair is closed if ``rest`` plus its two costs is positive; cheap pairs come
+    first, so one closed pair closes all that follow. ``first`` wants them in order.
+    """
     count, keys, base = lv.count[level], lv.keys[level], lv.base[level]
     ii, mi = lv.taken[level, 0], lv.taken[level, 1]
-    longest, single = lv.longest[level], scratch.vertex
+    longest, single, cost = lv.longest[level], scratch.vertex, scratch.cost
     for k in range(count):
         single[k] = 2 * base[k] + pb.square[keys[k]]
-    for i in range(count):
+    order = np.arange(count) if st.first else np.argsort(cost[:count])
+    for a in range(count - 1):
+        i = order[a]
         row = pb.gram[keys[i]]
         start, mass = ii + single[i], mi + pb.mass[keys[i]]
         start -= SLACK * (longest + pb.square[keys[i]])
-        for k in range(i + 1, count):
+        if not st.first and rest + cost[i] + cost[order[a + 1]] > 0.0:
+            break
+        for b in range(a + 1, count):
+            k = order[b]
+            if not st.first and rest + cost[i] + cost[k] > 0.0:
+                break
+            st.work += 1
             lam_mass = st.fraction * st.best * (mass + pb.mass[keys[k]])
             square = start + single[k] + 2 * row[keys[k]]
             if square < lam_mass * lam_mass + SLACK * pb.square[keys[k]]:
@@ -197,4 +206,3 @@ def scan_two(pb, st, lv, level, scratch):
                 offer(pb, st, lv, scratch, level, scratch.low, 2)
                 if st.level < 0:
                     return
-    st.work += count * count // 2

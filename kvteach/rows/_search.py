@@ -6,12 +6,11 @@ after some work and continued. ``fraction`` times the best error so far is the
 level that open nodes must beat: 1 - gap proves optimality within the gap.
 """
 
-import math
-
 from kvteach.rows import _node
 from kvteach.rows._arrays import SLACK, STATE, TIE, Problem, allocate
 from kvteach.rows._bound import bounded
 from kvteach.rows._jit import jit
+from kvteach.rows._price import total_of
 from kvteach.rows._winner import direct_error, offer, swap_search
 
 UNLIMITED = 1 << 62
@@ -84,12 +83,12 @@ def settled(pb, st, lv, level, scratch):
     closed, below = bounded(pb, st, lv, level, scratch)
     if closed or st.level < 0:
         return True
+    margin = lv.slack[level] / lv.price[level, 1]
+    rest = below - total_of(scratch.value, r) - margin
     sure, _ = _node.fix(pb, st, lv, level, scratch, below)
     if r == 2:
-        _node.scan_two(pb, st, lv, level, scratch)
+        _node.scan_two(pb, st, lv, level, scratch, rest)
         return True
-    lv.price[level, 0] = st.fraction * st.best
-    lv.price[level, 1] = math.sqrt(max(lv.point[level, 0], 0.0) + lv.slack[level])
     lv.forced[level] = sure >= 0 and not st.first
     if lv.forced[level]:
         lv.chosen[level] = sure

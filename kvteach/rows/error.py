@@ -27,9 +27,9 @@ anything further off is no softmax row.
 class Factorization(NamedTuple):
     """Forced error = dropped mass times centroid gap. See `factorization`."""
 
-    error: torch.Tensor
     dropped_mass: torch.Tensor
     centroid_gap: torch.Tensor
+    error: torch.Tensor
 
 
 def as_row(p, v=None):
@@ -61,14 +61,28 @@ def as_row(p, v=None):
         )
     if not torch.isfinite(v).all():
         raise ValueError("v: some values are not finite")
+    _require_broadcast("v", v.shape[:-2], p)
     return p, v
 
 
 def _float64(x):
     """A float64 tensor; Python numbers go there directly, not through float32."""
-    if isinstance(x, torch.Tensor):
-        return x.to(torch.float64)
-    return torch.as_tensor(x, dtype=torch.float64)
+    if not isinstance(x, torch.Tensor):
+        return torch.as_tensor(x, dtype=torch.float64)
+    if x.is_complex():
+        raise ValueError(f"dtype {x.dtype}: weights and values are real numbers")
+    return x.to(torch.float64)
+
+
+def _require_broadcast(name, batch, p):
+    """Raise ValueError unless leading dimensions fit those of ``p``."""
+    try:
+        torch.broadcast_shapes(batch, p.shape[:-1])
+    except RuntimeError:
+        raise ValueError(
+            f"{name}: leading dimensions {tuple(batch)} do not fit those of p, "
+            f"{tuple(p.shape[:-1])}"
+        ) from None
 
 
 def as_kept(kept, p):
@@ -87,6 +101,7 @@ def as_kept(kept, p):
         raise ValueError(
             f"kept: shape {tuple(kept.shape)} does not cover {p.shape[-1]} keys"
         )
+    _require_broadcast("kept", kept.shape[:-1], p)
     if ((p * kept).sum(-1) <= 0).any():
         raise ValueError("kept: a row keeps no mass, so its weights cannot be renormalised")
     return kept
@@ -95,9 +110,12 @@ def as_kept(kept, p):
 def mask_of(indices, length):
     """Boolean mask [..., length] of the key indices [..., s].
 
-    Raises ValueError for an index outside 0 .. length - 1.
+    Raises ValueError for indices that are no whole numbers or leave 0 .. length - 1.
     """
-    indices = torch.as_tensor(indices, dtype=torch.int64)
+    indices = torch.as_tensor(indices)
+    if indices.numel() and (indices.dtype.is_floating_point or indices.dtype == torch.bool):
+        raise ValueError(f"indices: dtype {indices.dtype}; need whole numbers")
+    indices = indices.to(torch.int64)
     if indices.numel() and not 0 <= indices.min() <= indices.max() < length:
         raise ValueError(
             f"indices: {indices.min().item()} .. {indices.max().item()} leave the "
@@ -150,13 +168,13 @@ def evicted_output(p, v, kept):
 
 
 def factorization(p, v, kept):
-    """The error and its two factors: e_s(A) = dropped mass * ||m_E - m_A||.
+    """The two factors and the error: dropped mass * ||m_E - m_A|| = e_s(A).
 
-    Each entry is [...]. The left side is computed from the definition, not
+    Each entry is [...]. The error is computed from the definition, not
     from the product, so comparing the two tests the identity (Lemma 2.1).
     """
     gap = (evicted_output(p, v, kept) - forced_output(p, v, kept)).norm(dim=-1)
-    return Factorization(forced_error(p, v, kept), dropped_mass(p, kept), gap)
+    return Factorization(dropped_mass(p, kept), gap, forced_error(p, v, kept))
 
 
 def missing_statistic(p, v, kept):

@@ -66,7 +66,7 @@ def balanced(p, size, *, v, pool=None, **_):
     `published_pool`. It reads mu, so it is a measuring device and no deployable
     rule. Cost per round: size * (pool - size) pairs of O(D).
     """
-    p, v = as_row(p, v)
+    p, v = _one_row(p, v)
     kept = _largest(p, size)
     pool = published_pool(p, v, size) if pool is None else torch.as_tensor(pool)
     gamma = deviations(p, v)
@@ -92,7 +92,7 @@ def greedy(p, size, *, v, **_):
     The error is neither sub- nor supermodular, so nothing bounds its distance
     from the best set.
     """
-    p, v = as_row(p, v)
+    p, v = _one_row(p, v)
     _require_size(size, len(p))
     gamma, kept = deviations(p, v), torch.zeros(len(p), dtype=torch.bool)
     g, mass = torch.zeros_like(gamma[0]), torch.zeros_like(p[0])
@@ -113,7 +113,7 @@ def frank_wolfe(p, size, *, v, corrective=False, **_):
     after each new vertex. Step rule, start and stop are unpublished; these are
     the textbook ones.
     """
-    p, v = as_row(p, v)
+    p, v = _one_row(p, v)
     _require_size(size, len(p))
     kept, _ = free_support(p, v, size, corrective)
     return kept | _largest(p.masked_fill(kept, -1), size - int(kept.sum()), legal_from=0)
@@ -150,7 +150,7 @@ def leverage(p, size, *, k, ridge=1e-2, **_):
     lambda = ridge * trace(K'K) / D; the published value is unknown, this one is
     free of scale and gives figures close to the published ones. Cost O(S D^2).
     """
-    p, k = as_row(p, k)
+    p, k = _one_row(p, k)
     gram = k.T @ k
     damping = ridge * gram.trace() / k.shape[1]
     inverse = torch.linalg.inv(gram + damping * torch.eye(k.shape[1], dtype=k.dtype))
@@ -159,8 +159,10 @@ def leverage(p, size, *, k, ridge=1e-2, **_):
 
 def group_vote(p, size, *, group_p, **_):
     """The ``size`` keys with the largest weight summed over the heads of the group."""
-    as_row(p)
+    p, _ = _one_row(p)
     group_p, _ = as_row(group_p)
+    if group_p.ndim != 2 or group_p.shape[1] != len(p):
+        raise ValueError(f"group_p: shape {tuple(group_p.shape)}; need [R, {len(p)}]")
     return _largest(group_p.sum(0), size)
 
 
@@ -172,6 +174,14 @@ RULES = {
     "leverage": leverage,
     "group-vote": group_vote,
 }
+
+
+def _one_row(p, v=None):
+    """The row in float64, or ValueError for a batch: these rules take one row."""
+    p, v = as_row(p, v)
+    if p.ndim != 1 or (v is not None and v.ndim != 2):
+        raise ValueError(f"p: shape {tuple(p.shape)}; this rule takes one row, [S]")
+    return p, v
 
 
 def _largest(score, size, legal_from=1):

@@ -50,6 +50,8 @@ def bootstrap_documents(
         raise ValueError(f"resamples: {resamples}; need at least 1")
     if not np.isfinite(values).all():
         raise ValueError("values: some are not finite")
+    if not isinstance(generator, np.random.Generator):
+        raise ValueError(f"generator: {generator!r}; need numpy.random.default_rng(seed)")
     labels = np.unique(documents)
     if len(labels) < 2:
         raise ValueError(f"documents: {len(labels)} distinct; need at least 2 to resample")
