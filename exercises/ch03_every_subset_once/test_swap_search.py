@@ -56,9 +56,9 @@ def by_fractions(p, v, size, pool, rounds=99, first=False):
             for entering in sorted(set(pool) - set(kept)):
                 trial = sorted({*kept, entering} - {leaving})
                 tried.append((square(p, v, trial), leaving, entering, trial))
-                if first and tried[-1][0] < least:
-                    break
         best = min(tried, default=(least,))
+        if first:
+            best = next((one for one in tried if one[0] < least), best)
         if best[0] >= least:
             break
         least, kept, swaps = best[0], best[3], swaps + 1

@@ -124,7 +124,7 @@ def test_special_ways(answer):
         expect_lowest(t, *line, name=f"the step of way {number}")
 
 
-@check(points=2, likely="the bound belongs to the direction before the step.")
+@check(points=2, likely="the bound is that before the step, y and mass those after it.")
 def test_one_step(answer):
     """One step from the top-mass set, and one from y = 0"""
     for seed, level in ((425, 0.3), (426, 0.0), (427, 0.8), (428, 0.3)):
@@ -163,7 +163,7 @@ def test_bounds_meet(answer):
         least = min((gamma[A].sum(0).norm() - level * p[A].sum()).item() for A in sets)
         top = p.argsort(descending=True)[:3]
         y, mass, best = gamma[top].sum(0), p[top].sum().item(), -math.inf
-        for number in range(31):
+        for _ in range(31):
             got = answer.frank_wolfe_step(gamma, p, level, 3, y, mass)
             expect_kinds(got, 8)
             bound, y, mass = got
