@@ -17,6 +17,8 @@ from typing import NamedTuple
 
 import torch
 
+from kvteach.models import Loaded
+
 OUTPUT_TOLERANCE = {
     torch.float64: 1e-10,
     torch.float32: 1e-5,
@@ -42,11 +44,11 @@ _recorder = contextvars.ContextVar("kvteach_recorder", default=None)
 
 
 class Row(NamedTuple):
-    """One attention row over its N visible keys, in float64."""
+    """One attention row over its S visible keys, in float64."""
 
-    p: torch.Tensor  # [N] weights, summing to 1
-    v: torch.Tensor  # [N, D] values
-    k: torch.Tensor  # [N, D] keys after rotary embedding
+    p: torch.Tensor  # [S] weights, summing to 1
+    v: torch.Tensor  # [S, D] values
+    k: torch.Tensor  # [S, D] keys after rotary embedding
     q: torch.Tensor  # [D] the query after rotary embedding
     output: torch.Tensor  # [D] what the model's attention returned
     where: tuple  # (layer, head, position)
@@ -81,7 +83,15 @@ class LayerRows:
         return logits_ns.masked_fill(~self.visible_ns, -torch.inf).softmax(-1)
 
     def row(self, head, index=-1):
-        """The `Row` of ``head`` at the ``index``-th recorded position, visible keys only."""
+        """The `Row` of ``head`` at the ``index``-th recorded position, visible keys only.
+
+        Raises ValueError for a head or an index that was not recorded.
+        """
+        heads, count = len(self.queries_hnd), len(self.positions)
+        if not 0 <= head < heads:
+            raise ValueError(f"head: {head} is outside 0 .. {heads - 1}")
+        if not -count <= index < count:
+            raise ValueError(f"index: {index}, but {count} positions were recorded")
         seen = self.visible_ns[index]
         shared = self.kv_head(head)
         keys_nd = self.keys_ksd[shared, seen].double()
@@ -129,14 +139,13 @@ def rows(
     recorded keys and values, 4 (H n + 2 K T) D bytes a layer. The model is
     left as it was, also when an exception passes through.
 
-    Raises ValueError for indices out of range or a padded query, and
-    NotImplementedError naming what a layer does that plain softmax attention
+    Raises ValueError for indices out of range, a padded query, and tokens that the
+    model cannot read, and NotImplementedError naming what a layer does that plain softmax attention
     does not (soft-capping, learned sinks, position biases).
     """
-    tokens = torch.as_tensor(tokens)
-    tokens_bt = tokens.reshape(1, -1) if tokens.ndim < 2 else tokens
-    if tokens_bt.shape[0] != 1 or tokens_bt.shape[1] == 0:
-        raise ValueError(f"tokens: shape {tuple(tokens.shape)}; need [T] or [1, T], T >= 1")
+    if isinstance(model, Loaded):
+        raise ValueError("model: got what models.load returns; pass its .model")
+    tokens_bt = _document(tokens, model.config)
     length = tokens_bt.shape[1]
     layers = _indices("layers", layers, model.config.num_hidden_layers, default="all")
     heads = _indices("heads", heads, model.config.num_attention_heads, default="all")
@@ -254,11 +263,32 @@ def _require_same_output(layer, dtype):
 # --- arguments --------------------------------------------------------------
 
 
+def _document(tokens, config):
+    """The tokens as [1, T], or ValueError where the model cannot read them."""
+    tokens = torch.as_tensor(tokens)
+    tokens_bt = tokens.reshape(1, -1) if tokens.ndim < 2 else tokens
+    if tokens_bt.ndim != 2 or tokens_bt.shape[0] != 1 or tokens_bt.shape[1] == 0:
+        raise ValueError(f"tokens: shape {tuple(tokens.shape)}; need [T] or [1, T], T >= 1")
+    if tokens.dtype not in (torch.int64, torch.int32):
+        raise ValueError(f"tokens: dtype {tokens.dtype}; need integer ids")
+    if not 0 <= tokens.min() <= tokens.max() < config.vocab_size:
+        raise ValueError(
+            f"tokens: ids {int(tokens.min())} .. {int(tokens.max())} leave the "
+            f"vocabulary, 0 .. {config.vocab_size - 1}"
+        )
+    longest = getattr(config, "max_position_embeddings", None)
+    if longest and tokens_bt.shape[1] > longest:
+        raise ValueError(f"tokens: {tokens_bt.shape[1]}; the model reads at most {longest}")
+    return tokens_bt
+
+
 def _indices(name, chosen, count, default):
     """Sorted distinct non-negative indices below ``count``, or ValueError."""
     if chosen is None:
         return list(range(count)) if default == "all" else [count - 1]
     wanted = torch.as_tensor(chosen).reshape(-1).tolist()
+    if not all(type(index) is int for index in wanted):
+        raise ValueError(f"{name}: {wanted}; need whole numbers")
     if not wanted or not all(-count <= index < count for index in wanted):
         raise ValueError(f"{name}: {wanted} leaves the legal range 0 .. {count - 1}")
     return sorted({index % count for index in wanted})

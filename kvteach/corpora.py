@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from kvteach.models import cache_dir
+from kvteach.bundled import cache_dir
 
 NAMES = ("english", "french", "code")
 FETCH_FRENCH = "kvteach fetch french"
@@ -59,6 +59,8 @@ class Document:
         ``length`` None takes the rest of the document. Raises ValueError when
         the document is shorter than asked; no padding is ever added.
         """
+        if start < 0 or (length is not None and length < 1):
+            raise ValueError(f"length, start: {length}, {start}; need length >= 1, start >= 0")
         text = self.text
         if length is not None:
             # A token is rarely over 20 characters; tokenising a book for a page is waste.

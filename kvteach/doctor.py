@@ -6,7 +6,7 @@ import platform
 import sys
 from typing import NamedTuple
 
-from kvteach import corpora, models
+from kvteach import bundled, corpora, models
 
 
 class Finding(NamedTuple):
@@ -32,7 +32,7 @@ def examine():
         _model(),
         _corpus("english", "missing", "chapters have no English text to run on"),
         _corpus("code", "missing", "chapters have no source code to run on"),
-        _corpus("french", "optional", "tables by kind of text lack their French column"),
+        _corpus("french", "optional", "nothing is measured on French text"),
         _memory(),
         _book(),
         _triton(),
@@ -83,10 +83,10 @@ def _package(name, oldest):
 def _model():
     costs = "no chapter has a model to look into"
     try:
-        source = models.bundled_file()
+        source = bundled.bundled_file()
         loaded = models.load(device="cpu")
     except models.ModelError as error:
-        return Finding("model", "missing", str(error), costs, models.INSTALL_BUNDLED)
+        return Finding("model", "missing", str(error), costs, error.mend)
     except ImportError as error:
         return Finding("model", "missing", str(error), costs, "pip install -r requirements.txt")
     config = loaded.model.config

@@ -163,6 +163,11 @@ def test_soft_capping_is_refused_by_name(generator):
     [
         ({"tokens": torch.zeros(2, 9, dtype=torch.long)}, r"tokens: shape \(2, 9\)"),
         ({"tokens": torch.zeros(0, dtype=torch.long)}, "tokens"),
+        ({"tokens": torch.ones(9)}, "tokens: dtype torch.float32"),
+        ({"tokens": torch.full((9,), 50)}, "leave the vocabulary, 0 .. 49"),
+        ({"tokens": torch.ones(2049).long()}, "2049; the model reads at most 2048"),
+        ({"layers": [0.5]}, "layers: .*whole numbers"),
+        ({"heads": [True]}, "heads: .*whole numbers"),
         ({"layers": [2]}, r"layers: \[2\] leaves the legal range 0 .. 1"),
         ({"heads": [6]}, "heads"),
         ({"positions": [9]}, "positions"),
@@ -174,6 +179,18 @@ def test_soft_capping_is_refused_by_name(generator):
 def test_bad_input_is_named(arguments, words):
     with pytest.raises(ValueError, match=words):
         capture.rows(tiny(LlamaConfig), **{"tokens": torch.ones(9).long(), **arguments})
+
+
+def test_rows_that_were_not_recorded_are_named():
+    layer = capture.rows(tiny(LlamaConfig), torch.ones(9).long(), layers=[0]).layers[0]
+    for head, index, words in [(6, 0, "head: 6 is outside 0 .. 5"), (-1, 0, "head"), (0, 1, "1 pos")]:
+        with pytest.raises(ValueError, match=words):
+            layer.row(head, index)
+
+
+def test_what_load_returns_is_not_taken_for_a_model(bundled, speech):
+    with pytest.raises(ValueError, match="pass its .model"):
+        capture.rows(bundled, speech)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads ru_maxrss in KiB")

@@ -43,6 +43,12 @@ def test_a_short_document_is_refused_not_padded(bundled):
         here("code")[0].tokens(bundled.tokenizer, 1_000_000)
 
 
+def test_windows_that_are_none_are_refused(bundled):
+    for window in ({"length": 0}, {"length": -5}, {"start": -1}):
+        with pytest.raises(ValueError, match="need length >= 1, start >= 0"):
+            here("code")[0].tokens(bundled.tokenizer, **window)
+
+
 def test_min_tokens_keeps_the_long_ones(bundled):
     long = corpora.documents("code", min_tokens=20_000, tokenizer=bundled.tokenizer)
     assert 0 < len(long) < len(here("code"))

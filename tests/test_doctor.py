@@ -2,7 +2,7 @@
 
 import pytest
 
-from kvteach import cli, corpora, doctor, models
+from kvteach import bundled, cli, corpora, doctor
 
 
 def by_name(findings):
@@ -16,7 +16,7 @@ def test_here_the_main_job_runs(capsys):
 
 
 def test_a_missing_model_is_fatal_and_names_its_command(monkeypatch, capsys):
-    monkeypatch.setattr(models.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(bundled.importlib.util, "find_spec", lambda name: None)
     assert cli.main(["doctor"]) == 1
     said = capsys.readouterr().out
     assert "MISSING   model" in said

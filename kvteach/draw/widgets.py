@@ -21,9 +21,14 @@ def subset_explorer(p, v, labels, shown=12, size=4):
     p: [S]; v: [S, D]; labels: S strings. The ``shown`` heaviest keys can be
     kept, all others are dropped; it starts with the ``size`` heaviest. Shows
     the values in the plane where their deviations are largest. Raises
-    ValueError when there are fewer keys than ``shown``.
+    ValueError for a batch, for labels that do not fit, and when there are fewer
+    keys than ``shown``.
     """
     p, v = as_row(p, v)
+    if p.ndim != 1 or v.ndim != 2:
+        raise ValueError(f"p: shape {tuple(p.shape)}; the explorer takes one row, [S]")
+    if len(labels) != len(p) or not all(isinstance(label, str) for label in labels):
+        raise ValueError(f"labels: need {len(p)} strings, one for each key")
     if not 1 <= size <= shown <= min(p.shape[-1], 16):
         raise ValueError(
             f"size, shown: {size}, {shown}; need 1 <= size <= shown <= "
@@ -66,7 +71,7 @@ def _explorer_markup(data, names):
     keys, circles = [], []
     rows = zip(names, data["p"], data["plane"], data["start"], strict=True)
     for index, ((name, position), weight, (x, y), kept) in enumerate(rows):
-        token = html.escape(name.replace("\n", "⏎"))
+        token = html.escape(name.strip() or name.replace("\n", "⏎"))
         keys.append(
             f'<button type="button" data-key="{index}" aria-pressed="{str(kept).lower()}" '
             f'aria-label="key {token} at {position}, weight {weight:.3f}">'
@@ -102,6 +107,9 @@ def _explorer_markup(data, names):
         '<line class="error" x1="0" y1="0" x2="0" y2="0"/>'
         '<circle class="forced" r="5"/></svg>'
         f'<dl aria-live="polite">{readouts}</dl></div></div>'
+        "<figcaption>Bars and circles: weight of a key; filled: kept. Cross: dense "
+        "output μ. Orange: forced output of the kept keys; the line is the error."
+        "</figcaption>"
     )
 
 

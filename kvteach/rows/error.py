@@ -61,7 +61,7 @@ def as_row(p, v=None):
         )
     if not torch.isfinite(v).all():
         raise ValueError("v: some values are not finite")
-    _require_broadcast("v", v.shape[:-2], p)
+    _require_broadcast("v", v.shape[:-2], p.shape[:-1])
     return p, v
 
 
@@ -74,19 +74,19 @@ def _float64(x):
     return x.to(torch.float64)
 
 
-def _require_broadcast(name, batch, p):
-    """Raise ValueError unless leading dimensions fit those of ``p``."""
+def _require_broadcast(name, batch, *others):
+    """Raise ValueError unless leading dimensions fit those of the row."""
     try:
-        torch.broadcast_shapes(batch, p.shape[:-1])
+        torch.broadcast_shapes(batch, *others)
     except RuntimeError:
+        rows = " and ".join(str(tuple(other)) for other in others)
         raise ValueError(
-            f"{name}: leading dimensions {tuple(batch)} do not fit those of p, "
-            f"{tuple(p.shape[:-1])}"
+            f"{name}: leading dimensions {tuple(batch)} do not fit those of the row, {rows}"
         ) from None
 
 
-def as_kept(kept, p):
-    """Return the kept set as a boolean mask [..., S] that fits ``p``.
+def as_kept(kept, p, v=None):
+    """Return the kept set as a boolean mask [..., S] that fits the row.
 
     Raises ValueError for a mask that is not boolean, has another length, or
     keeps no mass in some row: there is nothing to renormalise then.
@@ -101,7 +101,9 @@ def as_kept(kept, p):
         raise ValueError(
             f"kept: shape {tuple(kept.shape)} does not cover {p.shape[-1]} keys"
         )
-    _require_broadcast("kept", kept.shape[:-1], p)
+    _require_broadcast("kept", kept.shape[:-1], p.shape[:-1])
+    if v is not None:
+        _require_broadcast("kept", kept.shape[:-1], p.shape[:-1], v.shape[:-2])
     if ((p * kept).sum(-1) <= 0).any():
         raise ValueError("kept: a row keeps no mass, so its weights cannot be renormalised")
     return kept
@@ -145,7 +147,7 @@ def dropped_mass(p, kept):
 def forced_output(p, v, kept):
     """m_A = sum_{j in A} p_j v_j / p(A), [..., D]: what attention returns without E."""
     p, v = as_row(p, v)
-    kept_p = p * as_kept(kept, p)
+    kept_p = p * as_kept(kept, p, v)
     return _mean(kept_p / kept_p.sum(-1, keepdim=True), v)
 
 
@@ -161,7 +163,7 @@ def evicted_output(p, v, kept):
     which makes every identity that multiplies it by the dropped mass hold.
     """
     p, v = as_row(p, v)
-    evicted_p = p * ~as_kept(kept, p)
+    evicted_p = p * ~as_kept(kept, p, v)
     mass = evicted_p.sum(-1, keepdim=True)
     weights = torch.where(mass > 0, evicted_p / mass.clamp_min(1e-300), p)
     return _mean(weights, v)
@@ -184,7 +186,7 @@ def missing_statistic(p, v, kept):
     mu = (1 - m) m_A + u. "Beyond Sparse Weights" (arXiv 2608.21541), Thm 3.7.
     """
     p, v = as_row(p, v)
-    return _mean(p * ~as_kept(kept, p), v)
+    return _mean(p * ~as_kept(kept, p, v), v)
 
 
 def deviations(p, v):
@@ -203,5 +205,5 @@ def phi(p, v, kept):
     large the best possible error is.
     """
     p, v = as_row(p, v)
-    kept = as_kept(kept, p)
+    kept = as_kept(kept, p, v)
     return (deviations(p, v) * kept.unsqueeze(-1)).sum(-2).norm(dim=-1)

@@ -50,6 +50,23 @@ def test_sliding_layers_hold_their_window_only():
     assert account.cache_bytes(config, tokens=5) == per_layer * 6 * 5
 
 
+def test_a_window_without_layer_types_slides_everywhere(generator):
+    config = MistralConfig(**SHAPE, sliding_window=8)
+    model = AutoModelForCausalLM.from_config(config).eval()
+    cache = DynamicCache(config=config)
+    models.read(model, torch.randint(1, 50, (43,), generator=generator), cache)
+    implied = account.cache_bytes(config, tokens=43, itemsize=4)
+    assert implied == 2 * 6 * 2 * 20 * 8 * 4
+    # transformers keeps one token less between steps, in a buffer of the whole prompt's
+    assert sum(layer.keys.shape[-2] for layer in cache.layers) == 6 * 7
+
+
+def test_a_configuration_inside_another_is_found():
+    inner = SimpleNamespace(num_hidden_layers=2, num_attention_heads=4, hidden_size=32)
+    outer = SimpleNamespace(get_text_config=lambda: inner)
+    assert account.shape(outer) == (2, 4, 8)
+
+
 def test_published_size_of_a_70b_model():
     """80 layers, 8 KV heads of 128, batch 8 at 128k: 343.6 GB (arXiv 2610.03135)."""
     config = SimpleNamespace(
@@ -73,5 +90,6 @@ def test_a_view_holds_the_buffer_behind_it_once():
 def test_what_cannot_be_counted_is_refused():
     with pytest.raises(NotImplementedError, match="latent attention"):
         account.bytes_per_token(DeepseekV3Config())
-    with pytest.raises(ValueError, match="tokens, batch: -1, 1"):
-        account.cache_bytes(LlamaConfig(**SHAPE), tokens=-1)
+    for change in ({"tokens": -1}, {"tokens": 1.5}, {"batch": -1}, {"itemsize": -2}):
+        with pytest.raises(ValueError, match=f"{next(iter(change))}: .*whole number"):
+            account.cache_bytes(LlamaConfig(**SHAPE), **{"tokens": 1, **change})

@@ -61,5 +61,6 @@ def test_one_component_and_few_keys(generator):
     p = torch.rand(5, generator=generator)
     figure = widgets.subset_explorer(p / p.sum(), torch.rand(5, 1), ["x"] * 5, shown=5)
     assert len(data_of(figure)["plane"]) == 5
-    with pytest.raises(ValueError, match="shown"):
-        widgets.subset_explorer(p / p.sum(), torch.rand(5, 1), ["x"] * 5, shown=6)
+    for labels, shown, words in [(5, 6, "shown"), (4, 5, "labels: need 5 strings")]:
+        with pytest.raises(ValueError, match=words):
+            widgets.subset_explorer(p / p.sum(), torch.rand(5, 1), ["x"] * labels, shown=shown)

@@ -167,6 +167,10 @@ BAD = [
     (lambda p, v, k: error.forced_error(p, v, k[:-1]), "does not cover"),
     (lambda p, v, k: error.forced_error(p, v, torch.zeros_like(k)), "no mass"),
     (lambda p, v, k: error.mask_of([0, 7], 5), "0 .. 4"),
+    (lambda p, v, k: error.mask_of([1.7], 5), "whole numbers"),
+    (lambda p, v, k: error.dense_output(p + 0j, v), "real numbers"),
+    (lambda p, v, k: error.forced_error(p, v.expand(3, 5, 2), k.expand(2, 5)), "kept: leading"),
+    (lambda p, v, k: error.dense_output(p.expand(3, 5), v.expand(2, 5, 2)), "v: leading"),
     (lambda p, v, k: top_mass(p, 0), "outside 1 .. 5"),
     (lambda p, v, k: top_mass(p, 6), "outside 1 .. 5"),
 ]

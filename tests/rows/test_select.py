@@ -133,6 +133,15 @@ def test_every_rule_keeps_the_number_asked_for(name, generator):
         rule(p, 41, v=v, k=v, group_p=group)
 
 
+@pytest.mark.parametrize("name", ["balanced", "greedy", "frank-wolfe", "leverage", "group-vote"])
+def test_rules_for_one_row_refuse_a_batch(name):
+    p, v = torch.full((2, 4), 0.25), torch.ones(2, 4, 3)
+    with pytest.raises(ValueError, match="takes one row"):
+        select.RULES[name](p, 2, v=v, k=v, group_p=p)
+    with pytest.raises(ValueError, match=r"group_p: shape \(1, 4\); need \[R, 3\]"):
+        select.group_vote(torch.full((3,), 1 / 3), 2, group_p=p[:1])
+
+
 def test_streaming_keeps_sinks_and_the_recent():
     p = torch.full((20,), 0.05)
     assert deployed.streaming(p, 6).nonzero()[:, 0].tolist() == [0, 1, 2, 17, 18, 19]

@@ -60,12 +60,14 @@ def test_the_same_generator_gives_the_same_interval():
         ({"level": 1.0}, "level"),
         ({"resamples": 0}, "resamples"),
         ({"values": [1.0, np.nan, 2.0]}, "finite"),
+        ({"generator": 0}, "generator: 0"),
     ],
 )
 def test_bad_input_is_named(change, words):
-    arguments = {"values": [1.0, 2, 3], "documents": [0, 1, 2], **change}
+    arguments = {"values": [1.0, 2, 3], "documents": [0, 1, 2]}
+    arguments = {**arguments, "generator": np.random.default_rng(0), **change}
     with pytest.raises(ValueError, match=words):
-        bootstrap_documents(generator=np.random.default_rng(0), **arguments)
+        bootstrap_documents(**arguments)
 
 
 def test_wilson_column_of_table_7():
