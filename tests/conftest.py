@@ -7,6 +7,11 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import pytest
 import torch
+from hypothesis import settings
+
+# A busy machine is no failing property.
+settings.register_profile("kvteach", deadline=None)
+settings.load_profile("kvteach")
 
 
 @pytest.fixture(scope="session")
