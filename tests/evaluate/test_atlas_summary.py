@@ -211,12 +211,52 @@ def test_intervals_of_an_auc_are_those_of_the_slow_way():
     assert fast[1:] == pytest.approx(slow[1:], abs=0.015)
 
 
-def test_interval_covers_what_documents_vary_by():
+def test_intervals_cover_what_documents_vary_by():
     values = np.repeat([1.0, 2.0, 3.0, 4.0], 5)
     documents = np.repeat(list("abcd"), 5)
-    estimate, low, high = intervals.over_documents(values, documents, np.mean)
-    assert estimate == 2.5 and 1.2 < low < 1.9 and 3.1 < high < 3.8
-    assert intervals.over_documents(values, np.zeros(20), np.mean) == [2.5, None, None]
+    for found in (
+        intervals.mean(values, documents),
+        intervals.over_documents(values, documents, np.mean),
+        intervals.quantile(values, documents),
+    ):
+        estimate, low, high = found
+        # The mean of 4 draws from 1 .. 4 has a standard deviation of 0.56.
+        assert estimate == 2.5 and 1 <= low < 1.9 and 3.1 < high <= 4
+    one = np.zeros(20)
+    assert intervals.mean(values, one) == [2.5, None, None]
+    assert intervals.quantile(values, one, 0.9) == [4.0, None, None]
+    assert intervals.over_documents(values, one, np.mean) == [2.5, None, None]
+
+
+def test_rank_correlations_are_those_of_the_slow_way():
+    generator = np.random.default_rng(3)
+    documents = np.repeat(np.arange(8), 40)
+    a = np.round(generator.normal(size=320), 1) + 0.3 * documents  # with ties
+    b = np.round(a + generator.normal(size=320), 1)
+    fast = intervals.spearman(a, b, documents)
+    assert fast[0] == pytest.approx(statistics.spearman(a, b), rel=1e-12)
+    slow = intervals.over_documents(
+        np.c_[a, b], documents, lambda x: statistics.spearman(x[:, 0], x[:, 1])
+    )
+    # Two independent sets of 1,000 resamples: quantiles agree to a few percent.
+    assert fast[1:] == pytest.approx(slow[1:], abs=0.02)
+    counts = generator.integers(1, 4, 320)
+    repeated = statistics.spearman(np.repeat(a, counts), np.repeat(b, counts))
+    groups = [np.unique(x, return_inverse=True)[1] for x in (a, b)]
+    got = intervals._repeated_spearman(*groups, counts)
+    assert got == pytest.approx(repeated, rel=1e-12)
+    assert intervals.spearman(np.ones(320), b, documents) == [None, None, None]
+
+
+@pytest.mark.parametrize("q", [0.5, 0.9, 0.99, 0.0, 1.0])
+def test_quantiles_of_repeated_values(q):
+    generator = np.random.default_rng(3)
+    for _ in range(30):
+        ordered = np.sort(np.round(generator.normal(size=23), 1))
+        counts = generator.integers(0, 4, 23)
+        expected = np.quantile(np.repeat(ordered, counts), q)
+        got = intervals.repeated_quantile(ordered, counts, q)
+        assert got == pytest.approx(expected, rel=1e-12, abs=1e-15)
 
 
 # --- certificates -----------------------------------------------------------

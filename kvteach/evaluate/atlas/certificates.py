@@ -63,13 +63,14 @@ def choose_rows(rows, plan, count):
     for size in (size for size in plan.budgets if size <= LARGEST_SOLVED):
         here = rows.at(size)
         generator = np.random.default_rng([plan.seed, size])
-        order, documents = here.dropped_mass.argsort(kind="stable"), here.documents
+        order = here.dropped_mass.argsort(kind="stable")
         strata = np.array_split(order, min(STRATA, count))
         for i, stratum in enumerate(strata):
             share = count // len(strata) + (i < count % len(strata))
             for row in generator.permutation(stratum)[:share]:
                 where = here.layer[row], here.head[row], here.position[row]
-                chosen[documents[row]].append((*map(int, where), size))
+                name = f"{here.corpus[row]}/{here.document[row]}"
+                chosen[name].append((*map(int, where), size))
     return [sorted(chosen[name]) for name in names]
 
 

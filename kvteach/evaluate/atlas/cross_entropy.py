@@ -8,7 +8,7 @@ import torch
 
 from kvteach import models
 from kvteach.evaluate.atlas.answer import answered
-from kvteach.evaluate.atlas.intervals import over_documents
+from kvteach.evaluate.atlas.intervals import mean, over_documents
 from kvteach.evaluate.atlas.measure import load_once, one_thread
 from kvteach.evaluate.atlas.plan import AUDITED, choose_texts, tokens_of
 from kvteach.evaluate.atlas.run import fill
@@ -93,7 +93,7 @@ def figure_4(tables):
             pair = np.c_[change[name], change["all"]]
             sets[name] = {
                 "cells": cells,
-                "change": over_documents(change[name], documents, np.mean),
+                "change": mean(change[name], documents),
                 "share_of_gain": over_documents(pair, documents, _share),
             }
     return {

@@ -6,7 +6,14 @@ Definitions: "Trust the Mass" (arXiv 2608.25230), sections 2.2 to 2.4 and B.
 
 import numpy as np
 
-from kvteach.evaluate.atlas.intervals import auc, or_none, over_documents
+from kvteach.evaluate.atlas.intervals import (
+    auc,
+    mean,
+    or_none,
+    over_documents,
+    quantile,
+    spearman,
+)
 from kvteach.evaluate.atlas.plan import AUDITED, LARGEST_SOLVED
 from kvteach.rows import deployed, statistics
 
@@ -25,9 +32,14 @@ class Rows:
 
     @classmethod
     def of(cls, table):
-        return cls(
-            {n: table[n].to_numpy(zero_copy_only=False) for n in table.column_names}
-        )
+        """From a table; ``documents`` are numbers, for resampling."""
+        columns = {
+            n: table[n].to_numpy(zero_copy_only=False) for n in table.column_names
+        }
+        if "document" in columns:
+            names = np.array(columns["corpus"] + "/" + columns["document"], dtype=str)
+            columns["documents"] = np.unique(names, return_inverse=True)[1]
+        return cls(columns)
 
     def __getattr__(self, name):
         try:
@@ -40,13 +52,6 @@ class Rows:
 
     def at(self, budget):
         return self[self.budget == budget]
-
-    @property
-    def documents(self):
-        """Labels of the documents, for resampling."""
-        return np.char.add(
-            np.char.add(self.corpus.astype(str), "/"), self.document.astype(str)
-        )
 
     @property
     def labelled(self):
@@ -108,62 +113,61 @@ def summarise(table, plan):
 def _table_1(rows, size):
     here = rows.at(size)
     found = {
-        "dropped_mass": over_documents(here.dropped_mass, here.documents),
-        "balanced_closure": over_documents(
+        "dropped_mass": quantile(here.dropped_mass, here.documents),
+        "balanced_closure": quantile(
             closure(here, here.balanced_error), here.documents
         ),
-        "balanced_share": over_documents(
+        "balanced_share": mean(
             statistics.has_headroom(here.balanced_error, here.top_error),
             here.documents,
-            np.mean,
         ),
         "swaps": float(np.median(here.swaps)),
     }
     if AUDITED in rows.budget:
         gap = ratio(here.top_error, rows.at(AUDITED).top_error)
-        found["gap_over_gap_at_8"] = over_documents(gap, here.documents)
+        found["gap_over_gap_at_8"] = quantile(gap, here.documents)
     return found
 
 
 def _table_8(rows):
-    def over(values, statistic=np.median):
-        return over_documents(values, rows.documents, statistic)
+    def median(values):
+        return quantile(values, rows.documents)
+
+    def p99(values):
+        return quantile(values, rows.documents, 0.99)
+
+    def share(label):
+        return mean(label, rows.documents)
 
     pi, kappa = ratio(rows.best_error, rows.free_error), rows.kappa
     balanced = ratio(rows.balanced_error, rows.best_error)
     return {
-        "kappa": over(kappa),
-        "kappa_p99": over(kappa, _p99),
-        "share": over(rows.labelled, np.mean),
-        "closure": over(closure(rows, rows.best_error)),
-        "top_mass_is_best": over(kappa < 1 + 1e-9, np.mean),
-        "frank_wolfe": over(ratio(rows.frank_wolfe_error, rows.top_error)),
-        "leverage": over(ratio(rows.leverage_error, rows.top_error)),
-        "vote": over(ratio(rows.vote_error, rows.top_error)),
-        "pi": over(pi),
-        "pi_p99": over(pi, _p99),
-        "rho_phi": over(np.c_[rows.phi, rows.best_error], _spearman),
-        "balanced_kappa": over(balanced),
-        "balanced_is_best": over(balanced < 1 + 1e-9, np.mean),
+        "kappa": median(kappa),
+        "kappa_p99": p99(kappa),
+        "share": share(rows.labelled),
+        "closure": median(closure(rows, rows.best_error)),
+        "top_mass_is_best": share(kappa < 1 + 1e-9),
+        "frank_wolfe": median(ratio(rows.frank_wolfe_error, rows.top_error)),
+        "leverage": median(ratio(rows.leverage_error, rows.top_error)),
+        "vote": median(ratio(rows.vote_error, rows.top_error)),
+        "pi": median(pi),
+        "pi_p99": p99(pi),
+        "rho_phi": spearman(rows.phi, rows.best_error, rows.documents),
+        "balanced_kappa": median(balanced),
+        "balanced_is_best": share(balanced < 1 + 1e-9),
     }
 
 
 def _tails(rows):
     closed = closure(rows, rows.best_error)
-    found = {
-        f"closure_{name}": over_documents(closed, rows.documents, statistic)
-        for name, statistic in {
-            "median": np.median,
-            "mean": np.mean,
-            "p90": _p90,
-            "p99": _p99,
-        }.items()
+    return {
+        "closure_median": quantile(closed, rows.documents),
+        "closure_mean": mean(closed, rows.documents),
+        "closure_p90": quantile(closed, rows.documents, 0.9),
+        "closure_p99": quantile(closed, rows.documents, 0.99),
+        "kappa_within_1.5": mean(rows.kappa <= 1.5, rows.documents),
+        "kappa_within_2": mean(rows.kappa <= 2, rows.documents),
     }
-    for limit in (1.5, 2.0):
-        found[f"kappa_within_{limit}"] = over_documents(
-            rows.kappa <= limit, rows.documents, np.mean
-        )
-    return found
 
 
 def _predictors(rows):
@@ -180,8 +184,8 @@ def _table_2(rows, corpus, solved):
         here = rows[(rows.corpus == corpus) & (rows.budget == size)]
         found[size] = {
             "auc": auc(here.dropped_mass, here.labelled, here.documents),
-            "share": over_documents(here.labelled, here.documents, np.mean),
-            "kappa": over_documents(here.kappa, here.documents),
+            "share": mean(here.labelled, here.documents),
+            "kappa": quantile(here.kappa, here.documents),
         }
     return found
 
@@ -224,9 +228,7 @@ def _table_6(rows):
             rows.documents,
             _depth_correlation,
         ),
-        "rho_phi": over_documents(
-            np.c_[rows.phi, rows.best_error], rows.documents, _spearman
-        ),
+        "rho_phi": spearman(rows.phi, rows.best_error, rows.documents),
         "rate_by_layer": [float(label[rows.layer == i].mean()) for i in range(layers)],
     }
 
@@ -239,7 +241,7 @@ def _figure_3(rows):
         excess = statistics.has_headroom(rows.best_error, error)
         found[rule] = _roc(rows, rows.dropped_mass, excess)
         found[rule]["auc_of_own_mass"] = auc(mass, excess, rows.documents)
-        found[rule]["error_over_best"] = over_documents(
+        found[rule]["error_over_best"] = quantile(
             ratio(error, rows.best_error), rows.documents
         )
     return found
@@ -258,17 +260,9 @@ def _roc(rows, score, label):
     )
     return {
         "auc": auc(score, label, rows.documents),
-        "share": over_documents(label, rows.documents, np.mean),
+        "share": mean(label, rows.documents),
         "roc": points,
     }
-
-
-def _p90(x):
-    return np.quantile(x, 0.9)
-
-
-def _p99(x):
-    return np.quantile(x, 0.99)
 
 
 def _spearman(columns):
