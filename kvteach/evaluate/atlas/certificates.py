@@ -51,7 +51,7 @@ def certify_rows(folder, plan, table, count, jobs, say):
     chosen = choose_rows(Rows.of(table), plan, count)
     shards = Shards(folder, f"certificates-{count}", len(plan.texts))
     work = functools.partial(certify_document, plan, chosen)
-    fill(shards, work, (), jobs, say, "document with certificates")
+    fill(shards, work, (), jobs, say, "certified document")
     return shards.merge()
 
 
