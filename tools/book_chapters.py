@@ -6,6 +6,7 @@ a time, and the traceback of a failing cell on the screen.
 """
 
 import contextlib
+import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
@@ -56,6 +57,9 @@ def run_stale(book, cache_folder, environment):
     from jupyter_cache import get_cache
     from jupyter_cache.readers import get_reader
 
+    if storing(cache_folder).exists():      # killed then: a result may be half there
+        shutil.rmtree(cache_folder, ignore_errors=True)
+        storing(cache_folder).unlink()
     cache = get_cache(str(cache_folder))
     read = get_reader(READER)
     stale = {}
@@ -79,8 +83,16 @@ def run_stale(book, cache_folder, environment):
             if trace:
                 failures[page.name] = trace
             else:
+                mark = storing(cache_folder)
+                mark.touch()
                 store(cache, page, stale[page], seconds)
+                mark.unlink()
     return failures
+
+
+def storing(cache_folder):
+    """The file that exists while a result is being put into the cache."""
+    return cache_folder.with_name("storing")
 
 
 def run(page, notebook, timeout, environment):

@@ -25,6 +25,8 @@ def main(options):
     SETTINGS.parent.mkdir(parents=True, exist_ok=True)
     SETTINGS.write_text(json.dumps(DEFAULT_VIEWERS, indent=2))
     command = [sys.executable, "-m", "jupyterlab", "--notebook-dir", str(ROOT), *options]
+    if hasattr(os, "getuid") and os.getuid() == 0:
+        command.append("--allow-root")       # as in a container; Jupyter refuses otherwise
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
     if not options:
         command.append("--LabApp.default_url=/lab/tree/book/00_start_here.md")

@@ -2,7 +2,8 @@
 
 Chapters are written in MyST: theorems, margin notes, cross-references. Jupyter
 and hosted notebooks print those as raw text, so `plain` rewrites them: a theorem
-becomes a quoted block with a bold title, labels go, roles become text.
+becomes a quoted block with a bold title, labels go, roles become text. What needs
+the numbers and titles of the whole book is done before, in book_references.py.
 """
 
 import re
@@ -80,7 +81,7 @@ def directive(opening, body, expand):
     if name == "proof":
         return quote("Proof", blocks(body, expand))
     if name in STATEMENTS:
-        title = name.capitalize() + (f" ({text_of_roles(argument)})" if argument else "")
+        title = options.get("number", name.capitalize()) + (f" ({text_of_roles(argument)})" if argument else "")
         return quote(title, blocks(body, expand))
     if name in ASIDES:
         title = argument or ("" if name in UNTITLED else name.capitalize())

@@ -8,6 +8,9 @@ recorded, so that an up-to-date book is recognised at once. A failed build
 leaves no record: the next one runs the failing chapters again and fails again.
 The results of all chapters are dropped when the library changes, because the
 cache of Jupyter Book looks at the cells of a chapter only.
+
+One build at a time works in a tree; a second one waits. The system releases the
+locks of a process that is killed, and what it left half done is done anew.
 """
 
 import argparse
@@ -18,16 +21,26 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
 import book_chapters
+from filelock import FileLock, Timeout
 
 LIBRARY = ["kvteach", "requirements.txt", "requirements-data.txt"]
 BOOK = ["book", "_config.yml", "tools/build_book.py", "tools/book_chapters.py"]
 IGNORED = {"__pycache__", ".ipynb_checkpoints", "_build"}
 GRADER = "kvteach/grading"
 """Part of the library that chapters list but never call, so their results stand."""
+
+RENDER = """\
+from filelock import FileLock
+from jupyter_book.cli.main import main
+with FileLock("_build/render.lock"):
+    main()
+"""
+"""Jupyter Book under a lock of its own, for it outlives a build that is killed."""
 
 
 class BuildError(Exception):
@@ -85,6 +98,21 @@ def check_tools():
         )
 
 
+@contextmanager
+def alone(lock, who):
+    """Hold a lock file; where another process has it, say so and wait."""
+    holder = FileLock(lock)
+    try:
+        holder.acquire(timeout=0)
+    except Timeout:
+        print(f"{who} is running in {lock.parent.parent}; waiting for it ...", flush=True)
+        holder.acquire()
+    try:
+        yield
+    finally:
+        holder.release()
+
+
 def forget_results_of_another_library(root, build):
     """Drop all results when the library is not the one that they came from."""
     record, key = build / "library.key", content_key(root, LIBRARY, without=GRADER)
@@ -101,9 +129,10 @@ def plain(text):
 
 def render(root, build):
     """Render every page anew, warnings as errors; raise BuildError on any."""
-    shutil.rmtree(build / "html", ignore_errors=True)
-    command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()",
-               "build", "book", "-W", "-n", "--keep-going", "--all", "-q"]
+    with alone(build / "render.lock", "What a killed build was rendering"):
+        shutil.rmtree(build / "html", ignore_errors=True)
+    command = [sys.executable, "-c", RENDER, "build", "book",
+               "-W", "-n", "--keep-going", "--all", "-q"]
     done = subprocess.run(command, cwd=root, env=environment(root), text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode:
@@ -114,7 +143,6 @@ def build_book(root):
     """Bring _build/html up to date; return the path of its first page."""
     check_tools()
     build = root / "_build"
-    build.mkdir(exist_ok=True)
     page, record = build / "html" / "index.html", build / "book.key"
     key = content_key(root, LIBRARY + BOOK)
     if record.is_file() and record.read_text() == key and page.is_file():
@@ -140,8 +168,11 @@ def main():
                         help="folder that holds _config.yml, book/ and kvteach/")
     root = parser.parse_args().root.resolve()
     began = time.monotonic()
+    build = root / "_build"
+    build.mkdir(exist_ok=True)
     try:
-        page = build_book(root)
+        with alone(build / "build.lock", "Another build"):
+            page = build_book(root)
     except BuildError as error:
         sys.exit(f"{error}\nThe book was not built.")
     print(f"{time.monotonic() - began:.0f} s. Open {page}")

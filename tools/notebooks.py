@@ -8,17 +8,16 @@ _config.yml names its address.
 """
 
 import argparse
-import re
 import subprocess
 import sys
 from pathlib import Path
 
+import book_chapters
+import book_markdown
 import jupytext
 import nbformat
 import yaml
-
-import book_chapters
-import book_markdown
+from book_references import references
 
 ROOT = Path(__file__).resolve().parent.parent
 FRESH = {"jupytext", "source_map"}
@@ -65,26 +64,6 @@ def install_cell(root):
                           data=[name for name in packages if name])
 
 
-def citations(root):
-    """What to print for each key of the bibliography, like "Vaswani et al., 2017"."""
-    from pybtex.database import parse_file
-
-    shown = {}
-    for key, entry in parse_file(str(root / "book" / "references.bib")).entries.items():
-        names = [" ".join(map(str, person.rich_last_names)) for person in entry.persons["author"]]
-        who = " and ".join(names) if len(names) < 3 else f"{names[0]} et al."
-        shown[key] = f"{who}, {entry.fields['year']}"
-    return shown
-
-
-def cite(text, shown):
-    """Replace the citation roles in a text."""
-    def replace(found):
-        return "(" + "; ".join(shown[key.strip()] for key in found[1].split(",")) + ")"
-
-    return re.sub(r"\{cite(?::\w+)?\}`([^`]+)`", replace, text)
-
-
 def printed_directives(root):
     """What directives of the book's own print, out of the extension itself."""
     sys.path.insert(0, str(root / "book" / "_ext"))
@@ -98,19 +77,29 @@ def printed_directives(root):
     }
 
 
-def notebook_of(page, root, expand, shown):
+def notebook_of(page, root, expand, refer):
     """One chapter as a notebook with plain Markdown cells and an install cell."""
     notebook = jupytext.read(page)
-    for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            cell.source = book_markdown.plain(cite(cell.source, shown), expand)
     about = nbformat.v4.new_markdown_cell(
         f"*A chapter of kvteach, as a notebook.* {macros(root)}"
     )
-    first = nbformat.v4.new_code_cell(install_cell(root).rstrip())
-    cells = [cell for cell in notebook.cells if cell.source.strip()]
+    cells = [nbformat.v4.new_code_cell(install_cell(root).rstrip()), about]
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = book_markdown.plain(refer.resolve(cell.source), expand)
+        if cell.source.strip():
+            cells.append(cell)
+        if figure := cell.metadata.get("mystnb", {}).get("figure"):
+            cells.append(nbformat.v4.new_markdown_cell(caption(figure, refer)))
     metadata = {k: v for k, v in notebook.metadata.items() if k not in FRESH}
-    return nbformat.v4.new_notebook(cells=[first, about, *cells], metadata=metadata)
+    return nbformat.v4.new_notebook(cells=cells, metadata=metadata)
+
+
+def caption(figure, refer):
+    """The caption of a figure in italics, after its number."""
+    text = book_markdown.plain(refer.resolve(" ".join(figure["caption"].split())))
+    number = refer.numbers.get(figure.get("name"))
+    return f"*{number}. {text}*" if number else f"*{text}*"
 
 
 def build_wheel(root, out):
@@ -129,9 +118,9 @@ def main():
     parser.add_argument("--out", type=Path, default=ROOT / "_build" / "notebooks")
     out = parser.parse_args().out
     out.mkdir(parents=True, exist_ok=True)
-    expand, shown = printed_directives(ROOT), citations(ROOT)
+    expand, refer = printed_directives(ROOT), references(ROOT)
     for page in book_chapters.notebooks(ROOT / "book"):
-        nbformat.write(notebook_of(page, ROOT, expand, shown), out / f"{page.stem}.ipynb")
+        nbformat.write(notebook_of(page, ROOT, expand, refer), out / f"{page.stem}.ipynb")
     build_wheel(ROOT, out)
     print(f"Notebooks and the wheel of kvteach are in {out}")
 

@@ -9,8 +9,10 @@
   nodes of sphinx-exercise.
 """
 
+import ast
 import importlib
 import inspect
+import re
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,6 +25,13 @@ import docstrings
 
 MATHJAX_WHEEL = "sphinx-mathjax-offline"
 MATHJAX_PARTS = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2")
+SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
+
+
+FORMULA = re.compile(
+    r"p_j \(v_j - mu\)|v_j|\[[A-Z](?:, [A-Z])*\]|H / K|(?<=of )A\b|(?<=key )j\b"
+)
+"""What is a formula in the meanings of kvteach.notation, which are plain text."""
 
 
 class MarkdownDirective(SphinxDirective):
@@ -49,7 +58,15 @@ class Notation(MarkdownDirective):
         symbols = getattr(notation, self.arguments[0], None)
         if symbols is None:
             raise self.error(f"kvteach.notation has no group {self.arguments[0]!r}")
-        return notation.markdown_table(symbols)
+        return typeset_meanings(notation.markdown_table(symbols))
+
+
+def typeset_meanings(table):
+    """A table of symbols with the formulas in its last column as TeX."""
+    rows = [row.rstrip(" |").rpartition("| ") for row in table.splitlines()]
+    tex = [FORMULA.sub(lambda found: f"${found[0]}$".replace("mu", r"\mu"), row[2])
+           for row in rows]
+    return "\n".join(f"{row[0]}{row[1]}{cell} |" for row, cell in zip(rows, tex))
 
 
 class Exercises(MarkdownDirective):
@@ -92,6 +109,7 @@ def exercise_list(chapter):
     for exercise in sorted(exercises, key=lambda e: e.number):
         lines += [
             f"1. **{exercise.title}**\\",
+            f"   {task(exercise)}\\",
             f"   difficulty {exercise.difficulty} of 3 · {exercise.minutes} minutes · "
             f"{exercise.points} points\\",
             f"   `exercises/{exercise.folder}/{exercise.name}.py`\\",
@@ -100,6 +118,12 @@ def exercise_list(chapter):
     points, minutes = (sum(getattr(e, what) for e in exercises) for what in ("points", "minutes"))
     total = f"Together: {points} points in about {minutes} minutes."
     return "\n".join([*lines, "", f"{total} `kvteach grade {chapter}` grades all of them."])
+
+
+def task(exercise):
+    """What an exercise is about: the first line of its file's docstring."""
+    source = (SOLUTIONS / exercise.file).read_text(encoding="utf8")
+    return ast.get_docstring(ast.parse(source)).splitlines()[0]
 
 
 def copy_mathjax(app):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kvteach.grading.course import UsageError, find_root, read_manifest, select
 from kvteach.grading.grade import grade
-from kvteach.grading.report import as_data, as_text
+from kvteach.grading.report import as_data, as_text, kvteach_command
 
 EPILOG = """\
 kvteach grade                             every exercise
@@ -87,7 +87,8 @@ def hints(exercises, count):
     lines = [f"Hint {i} of {len(exercise.hints)}: {h}" for i, h in enumerate(shown, 1)]
     if len(shown) < len(exercise.hints):
         lines.append(
-            f"The next one: kvteach grade {exercise.id} --hint {len(shown) + 1}"
+            f"The next one: {kvteach_command()} grade {exercise.id} "
+            f"--hint {len(shown) + 1}"
         )
     else:
         lines.append(

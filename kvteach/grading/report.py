@@ -1,6 +1,11 @@
 """What `kvteach grade` prints, and the same as plain data for --json."""
 
+import os
+import shlex
+import shutil
+import sys
 import textwrap
+from pathlib import Path
 
 LEVELS = {1: "easy", 2: "medium", 3: "harder"}
 
@@ -105,7 +110,29 @@ def _next_step(results, target):
     exercise = left[0].exercise
     if target != "exercises" or left[0].problem:
         return []
-    return [
-        f"Next: edit exercises/{exercise.file}, then run: kvteach grade {exercise.id}",
-        f"A hint: kvteach grade {exercise.id} --hint",
+    command = kvteach_command()
+    lines = [
+        f"Next: edit exercises/{exercise.file}, then run: {command} grade {exercise.id}",
+        f"A hint: {command} grade {exercise.id} --hint",
     ]
+    if command != "kvteach":
+        lines.append(
+            "(This shell does not find plain `kvteach`; after "
+            "`source .venv/bin/activate`, in the folder of the repository, it does.)"
+        )
+    return lines
+
+
+def kvteach_command():
+    """What to type for `kvteach` in this shell and folder.
+
+    The plain name where the shell finds it, else the script beside the running
+    interpreter, else that interpreter with the module.
+    """
+    if shutil.which("kvteach"):
+        return "kvteach"
+    here = Path(sys.executable)
+    script = shutil.which("kvteach", path=str(here.parent))
+    path = os.path.relpath(script or here)
+    typed = shlex.quote(path if os.sep in path else os.path.join(".", path))
+    return typed if script else f"{typed} -m kvteach.cli"

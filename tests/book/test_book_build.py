@@ -4,6 +4,8 @@ import shutil
 import subprocess
 import sys
 
+import book_chapters
+import book_lab
 import build_book
 import make_venv
 import pytest
@@ -99,3 +101,61 @@ def test_another_jupyter_book_is_refused(monkeypatch):
     monkeypatch.setattr(build_book, "version", lambda name: "2.1.7")
     with pytest.raises(build_book.BuildError, match=r"jupyter-book 2\.1\.7 .* needs 1\.x"):
         build_book.check_tools()
+
+
+HOLDER = """
+import sys, time
+sys.path.insert(0, {tools!r})
+import build_book
+from pathlib import Path
+with build_book.alone(Path({lock!r}), "A test"):
+    print("held", flush=True)
+    time.sleep(600)
+"""
+
+
+def test_a_second_build_waits_and_a_killed_one_leaves_no_lock(tmp_path):
+    lock = tmp_path / "_build" / "build.lock"
+    lock.parent.mkdir()
+    program = HOLDER.format(tools=str(ROOT / "tools"), lock=str(lock))
+
+    def start():
+        return subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+
+    first = start()
+    assert first.stdout.readline() == "held\n"
+    second = start()
+    assert "A test is running" in second.stdout.readline()
+    first.kill()
+    assert second.stdout.readline() == "held\n"
+    second.kill()
+    with build_book.alone(lock, "A test"):
+        pass
+    for process in (first, second):
+        process.wait()
+        process.stdout.close()
+
+
+def test_a_result_half_stored_is_dropped(tmp_path):
+    """What a kill while storing leaves: the mark, and a cache that cannot be trusted."""
+    cache = tmp_path / "cache"
+    (cache / "executed").mkdir(parents=True)
+    (cache / "global.db").write_bytes(b"half")
+    book_chapters.storing(cache).touch()
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "_toc.yml").write_text("format: jb-book\nroot: index\n")
+    (tmp_path / "book" / "index.md").write_text("# Nothing to run\n")
+    assert book_chapters.run_stale(tmp_path / "book", cache, {}) == {}
+    assert not book_chapters.storing(cache).exists()
+    assert not (cache / "executed").exists()
+
+
+@pytest.mark.parametrize("user, allowed", [(0, True), (1000, False)])
+def test_jupyterlab_runs_for_root_as_well(monkeypatch, tmp_path, user, allowed):
+    said = []
+    monkeypatch.setattr(book_lab, "SETTINGS", tmp_path / "overrides.json")
+    monkeypatch.setenv("JUPYTER_PREFER_ENV_PATH", "1")
+    monkeypatch.setattr(book_lab.os, "getuid", lambda: user, raising=False)
+    monkeypatch.setattr(book_lab.os, "execv", lambda program, command: said.extend(command))
+    book_lab.main([])
+    assert ("--allow-root" in said) == allowed
