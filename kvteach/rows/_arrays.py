@@ -26,6 +26,7 @@ STATE = np.dtype(
         ("tie", "i8"),  # another set is as good
         ("first", "i8"),  # stop at the first set with error <= best, in order
         ("level", "i8"),  # included keys at the current node; -1: finished
+        ("patience", "i8"),  # bounding steps at a node that stays open; else 4 times
         ("nodes", "i8"),
         ("work", "i8"),
     ]

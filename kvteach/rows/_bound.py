@@ -22,8 +22,6 @@ from kvteach.rows._jit import jit
 from kvteach.rows._price import price_with_floor, smallest, total_of
 from kvteach.rows._winner import offer
 
-STEPS = 8
-OPEN_AFTER = 2  # steps, once the relaxed point shows that the node stays open
 
 
 @jit
@@ -38,7 +36,7 @@ def bounded(pb, st, lv, level, scratch):
     refresh(pb, lv, level, scratch)
     slack = lv.slack[level]
     below, open_ = -np.inf, False
-    for step in range(STEPS):
+    for step in range(4 * st.patience):
         lam = st.fraction * st.best
         nu = math.sqrt(max(point[0], 0.0) + slack)
         lv.price[level, 0], lv.price[level, 1] = lam, nu
@@ -69,7 +67,7 @@ def bounded(pb, st, lv, level, scratch):
         step_towards(lv, level, scratch, r, share, square, t)
         # A relaxed point at or below the level: no direction can close the node.
         beyond = math.sqrt(max(point[0], 0.0)) <= lam * point[2]
-        open_ = beyond and step >= OPEN_AFTER
+        open_ = beyond and step >= st.patience
     return False, below
 
 

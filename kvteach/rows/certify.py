@@ -21,6 +21,7 @@ LADDER = (0.1, 0.25, 0.5, 0.7, 0.85, 0.95)
 """Shares of the upper bound that are tried as lower bounds when time is short."""
 
 TARGET_SHARE = 0.85  # of the time limit, before the ladder
+PATIENCE = 6  # bounding steps at open nodes: sharp bounds pay on hard rows
 SLICE = 4_000_000  # work between two looks at the clock: some milliseconds
 
 
@@ -141,7 +142,7 @@ class _Search:
         from kvteach.rows import _search
 
         state = np.zeros(1, _search.STATE).view(np.recarray)[0]
-        state.fraction, state.noise = fraction, self.noise
+        state.fraction, state.noise, state.patience = fraction, self.noise, PATIENCE
         members = self.members.copy()
         keys = _search.survivors(self.problem, state, members)
         self.accept(members)

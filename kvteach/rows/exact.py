@@ -24,6 +24,7 @@ EXTRAS = {4: 24, 8: 12, 16: 6, 32: 4}
 """Keys outside the top-mass set in the published pools (arXiv 2608.25230, B.2)."""
 
 SLICE = 20_000_000  # work of the search between two chances to interrupt it
+PATIENCE = 2  # bounding steps at open nodes: pools are small, nodes are cheap
 ENGINES = ("bounds", "products")
 
 
@@ -156,7 +157,7 @@ def _by_bounds(gamma, weights, size, floor, noise, first):
     square = gram.diagonal().copy()
     problem = _search.Problem(gram, square, weights, gamma, size, floor)
     state = np.zeros(1, _search.STATE).view(np.recarray)[0]
-    state.fraction, state.noise = 1 + TIE, noise
+    state.fraction, state.noise, state.patience = 1 + TIE, noise, PATIENCE
     members = first.astype(np.int64)
     if not _search.best_set(problem, state, members, SLICE):
         # A hard row: go on in slices, between which Python can be interrupted.
