@@ -87,7 +87,8 @@ def swapped(gram, p, members, floor):
         square = pull[a].sum() + np.add.outer(*swap) - 2 * gram[np.ix_(a, b)]
         mass = p[a].sum() + np.add.outer(-p[a], p[b])
         good = (mass > 0) & (mass >= floor)
-        ratio = np.where(good, np.maximum(square, 0), math.inf) / np.where(good, mass, 1) ** 2
+        square = np.where(good, np.maximum(square, 0), math.inf)
+        ratio = square / np.where(good, mass, 1) ** 2
         i, j = np.unravel_index(ratio.argmin(), ratio.shape)
         now = max(pull[a].sum(), 0.0) / p[a].sum() ** 2
         if not ratio[i, j] < min(now, best) * (1 - 1e-9):

@@ -101,7 +101,7 @@ def settled(pb, st, lv, level, scratch):
 
 @jit
 def best_set(pb, st, members, limit):
-    """The best set, in place of any feasible ``members``; False after ``limit`` work."""
+    """The best set, in place of feasible ``members``; False after ``limit`` work."""
     lv, scratch = allocate(pb.mass.shape[0], pb.size)
     swap_search(pb, members)
     start(pb, st, lv, members)

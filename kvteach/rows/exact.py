@@ -91,7 +91,7 @@ def best_subset(p, v, size, pool=None, through=None, floor=None, engine="bounds"
     share = _as_floor(floor)
     batch, keys = p.shape[:-1], p.shape[-1]
     if v.shape[:-2] != batch:
-        raise ValueError(f"v: batch {tuple(v.shape[:-2])} differs from that of p, {tuple(batch)}")
+        raise ValueError(f"v: batch {tuple(v.shape[:-2])}; p has {tuple(batch)}")
     pool = _as_pool(pool, batch, keys)
     root = _as_root(through, v.shape[-1])
     kept = min(size, pool.shape[-1])
@@ -215,7 +215,9 @@ def _as_pool(pool, batch, keys):
         return np.broadcast_to(np.arange(keys), (*batch, keys))
     pool = torch.as_tensor(pool)
     if pool.ndim == 0 or pool.dtype.is_floating_point or pool.shape[-1] == 0:
-        raise ValueError(f"pool: shape {tuple(pool.shape)}, {pool.dtype}; need indices [..., n]")
+        raise ValueError(
+            f"pool: shape {tuple(pool.shape)}, {pool.dtype}; need indices [..., n]"
+        )
     try:
         pool = np.sort(np.broadcast_to(pool.numpy(), (*batch, pool.shape[-1])), axis=-1)
     except ValueError:
@@ -235,5 +237,7 @@ def _as_root(through, width):
         return None
     through = torch.as_tensor(through).to(torch.float64).numpy()
     if through.ndim != 2 or through.shape[1] != width or not np.isfinite(through).all():
-        raise ValueError(f"through: shape {through.shape}; need a finite matrix [E, {width}]")
+        raise ValueError(
+            f"through: shape {through.shape}; need a finite matrix [E, {width}]"
+        )
     return np.linalg.qr(through, mode="r") if through.shape[0] > width else through
