@@ -6,8 +6,8 @@ Chapters that changed run first, two at a time; then Jupyter Book renders every
 page, with warnings as errors. What the last successful build was made from is
 recorded, so that an up-to-date book is recognised at once. A failed build
 leaves no record: the next one runs the failing chapters again and fails again.
-The results of all chapters are dropped when the library changes, because the
-cache of Jupyter Book looks at the cells of a chapter only.
+The results of all chapters are dropped when the library or a recorded run changes,
+because the cache of Jupyter Book looks at the cells of a chapter only.
 
 One build at a time works in a tree; a second one waits. The system releases the
 locks of a process that is killed, and what it left half done is done anew.
@@ -28,7 +28,7 @@ from pathlib import Path
 import book_chapters
 from filelock import FileLock, Timeout
 
-LIBRARY = ["kvteach", "requirements.txt", "requirements-data.txt"]
+LIBRARY = ["kvteach", "requirements.txt", "requirements-data.txt", "benchmarks/results"]
 BOOK = ["book", "_config.yml", "tools/build_book.py", "tools/book_chapters.py"]
 IGNORED = {"__pycache__", ".ipynb_checkpoints", "_build"}
 GRADER = "kvteach/grading"
