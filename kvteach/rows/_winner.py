@@ -63,7 +63,8 @@ def offer(pb, st, lv, scratch, level, picked, r):
 def swap_search(pb, members):
     """Best one-for-one swaps until none helps; members is changed in place.
 
-    Cost O(s n) a round, on the Gram matrix.
+    Cost O(s n) a round, on the Gram matrix. Rounding can make two nearly exact
+    sets each look better than the other, so rounds are counted.
     """
     n, s = pb.mass.shape[0], pb.size
     inside = np.zeros(n, np.bool_)
@@ -76,7 +77,7 @@ def swap_search(pb, members):
     for t in range(s):
         square += pull[members[t]]
     best = max(square, 0.0) / mass**2 if mass > 0.0 else np.inf
-    while True:
+    for _ in range(8 * s + 8):
         out, into, better = -1, -1, best * (1 - 1e-9)
         for t in range(s):
             i = members[t]

@@ -16,12 +16,10 @@ import numpy as np
 import torch
 
 from kvteach.rows.error import as_row
+from kvteach.rows.pool import published_pool as published_pool
 
 TIE = 1e-10
 """Errors that agree to this, relatively, tie; the smallest index set is reported."""
-
-EXTRAS = {4: 24, 8: 12, 16: 6, 32: 4}
-"""Keys outside the top-mass set in the published pools (arXiv 2608.25230, B.2)."""
 
 SLICE = 20_000_000  # work of the search between two chances to interrupt it
 PATIENCE = 2  # bounding steps at open nodes: pools are small, nodes are cheap
@@ -34,34 +32,6 @@ class BestSubset(NamedTuple):
     indices: torch.Tensor  # [..., s] int64, ascending
     error: torch.Tensor  # [...] its forced error, float64
     mass: torch.Tensor  # [...] the weight that it keeps
-
-
-def published_pool(p, v, size, extras=None):
-    """The candidate pool of the published enumeration, [..., size + m] indices.
-
-    The top-mass set first, then the m keys outside it with the largest
-    p_j ||v_j - mu||; m = 24 / 12 / 6 / 4 for size 4 / 8 / 16 / 32, or ``extras``.
-    Ties go to the smaller index; a short row gives all its keys. Cost O(S D).
-    Raises ValueError for another size without ``extras`` and for a size < 1.
-    """
-    p, v = _as_weights_and_values(p, v)
-    _require_size(size)
-    if extras is None:
-        if size not in EXTRAS:
-            raise ValueError(
-                f"size: {size} has no published pool; need {list(EXTRAS)}, or extras"
-            )
-        extras = EXTRAS[size]
-    if extras < 0:
-        raise ValueError(f"extras: {extras} is negative; need >= 0")
-    order = p.argsort(dim=-1, descending=True, stable=True)
-    top = order[..., : min(size, p.shape[-1])]
-    mu = p.unsqueeze(-2) @ v
-    pull = p * torch.linalg.vector_norm(v - mu, dim=-1)
-    pull = pull.scatter(-1, top, -1.0)
-    others = pull.argsort(dim=-1, descending=True, stable=True)
-    count = min(extras, p.shape[-1] - top.shape[-1])
-    return torch.cat([top, others[..., :count]], dim=-1)
 
 
 def best_subset(p, v, size, pool=None, through=None, floor=None, engine="bounds"):

@@ -13,15 +13,10 @@ Ties go to the earlier position everywhere. Definitions and published figures:
 "Trust the Mass" (arXiv 2608.25230), sections 2.1 and appendix B.
 """
 
-import math
-
 import torch
 
 from kvteach.rows.error import as_row, deviations, mask_of
-
-POOL_LIMIT = 200_000
-"""Subsets that the published enumeration was willing to try."""
-
+from kvteach.rows.pool import published_pool
 
 def top_mass(p, size, **_):
     """The ``size`` largest weights of each row: the least dropped mass possible.
@@ -31,32 +26,6 @@ def top_mass(p, size, **_):
     """
     p, _ = as_row(p)
     return _largest(p, size)
-
-
-def published_extras(size):
-    """How many keys compete with the top-mass set: 24, 12, 6, 4 for s = 4, 8, 16, 32.
-
-    The largest m <= 24 with at most `POOL_LIMIT` subsets of size + m keys; the
-    rule is ours, it reproduces every published pool size. From s = 64 on, where
-    nothing is enumerated, 24.
-    """
-    if size >= 64:
-        return 24
-    fitting = [m for m in range(25) if math.comb(size + m, size) <= POOL_LIMIT]
-    return max(fitting)
-
-
-def published_pool(p, v, size):
-    """Indices of the keys that may be kept: the top-mass set, then the extras.
-
-    Extras are the keys outside with the largest ||Gamma_j|| = p_j ||v_j - mu||.
-    p: [S]; v: [S, D]; returns int64 [size + extras], at most S.
-    """
-    p, v = as_row(p, v)
-    top = _largest(p, size)
-    pull = deviations(p, v).norm(dim=-1).masked_fill(top, torch.inf)
-    order = pull.argsort(descending=True, stable=True)
-    return order[: size + published_extras(size)]
 
 
 def balanced(p, size, *, v, pool=None, **_):

@@ -9,6 +9,7 @@ from kvteach import capture
 from kvteach.evaluate.atlas import loops, measure
 from kvteach.evaluate.atlas.batch import Batch
 from kvteach.rows import deployed, error, select
+from kvteach.rows import pool as pool_rule
 from kvteach.rows.exact import best_subset
 
 BUDGETS = (4, 8, 32, 64)
@@ -114,7 +115,7 @@ def test_best_error_is_that_of_the_whole_row(layer, columns):
     """The map shrinks the row to its pool and one key for all the rest."""
     for head, place, row, *_ in each(layer):
         for i, size in enumerate((4, 8, 32)):
-            pool = select.published_pool(row.p, row.v, size)
+            pool = pool_rule.published_pool(row.p, row.v, size)
             expected = best_subset(row.p, row.v, size, pool=pool).error.item()
             assert columns["best_error"][head, place, i] == close(expected)
             assert columns["proved"][head, place, i]

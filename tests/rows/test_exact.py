@@ -219,9 +219,25 @@ def test_wrong_arguments_are_named(argument, change):
         exact.best_subset(**call)
 
 
-def test_sizes_without_a_published_pool_need_extras():
+def test_pools_of_other_sizes_and_short_rows():
     p, v = real_like_row(np.random.default_rng(8), 30, 4, 1.0)
-    with pytest.raises(ValueError, match="^size:"):
-        exact.published_pool(p, v, 5)
     assert exact.published_pool(p, v, 5, extras=3).shape == (8,)
     assert sorted(exact.published_pool(p, v, 32).tolist()) == list(range(30))
+    for size, extras in [(0, None), (3, -1)]:
+        with pytest.raises(ValueError, match="size: 0|extras: -1"):
+            exact.published_pool(p, v, size, extras)
+
+
+def test_rows_whose_errors_are_near_rounding_end():
+    """Two keys hold all but 1e-3 of the mass; swaps see differences of rounding only."""
+    rng = np.random.default_rng(9)
+    for spread in (10.0, 14.0, 20.0):
+        logits = -spread * np.sort(rng.random(60)) * 3
+        p = np.exp(logits - logits.max())
+        v = rng.standard_normal((60, 16))
+        pool = exact.published_pool(p / p.sum(), v, 8)
+        found = exact.best_subset(p / p.sum(), v, 8, pool=pool)
+        peer = exact.best_subset(p / p.sum(), v, 8, pool=pool, engine="products")
+        zero = 16 * np.finfo(float).eps * np.linalg.norm(v, axis=1).max()
+        assert found.error.item() == pytest.approx(peer.error.item(), rel=1e-9, abs=zero)
+

@@ -8,6 +8,7 @@ import torch
 from scipy import optimize
 
 from kvteach.rows import deployed, error, select
+from kvteach.rows import pool as pool_rule
 
 
 def rows(generator, count, length, width=5, sharp=1.5):
@@ -23,13 +24,13 @@ def errors_of_all_sets(p, v, size, pool):
 
 def test_published_pool_sizes():
     """arXiv 2608.25230, appendix B.2: 24, 12, 6 and 4 extras."""
-    assert [select.published_extras(s) for s in (4, 8, 16, 32)] == [24, 12, 6, 4]
-    assert select.published_extras(64) == 24
+    assert [pool_rule.published_extras(s) for s in (4, 8, 16, 32)] == [24, 12, 6, 4]
+    assert pool_rule.published_extras(64) == 24
 
 
 def test_pool_is_the_top_set_and_the_strongest_pulls(generator):
     for p, v in rows(generator, 5, 60):
-        pool = select.published_pool(p, v, 8)
+        pool = pool_rule.published_pool(p, v, 8)
         assert set(pool[:8].tolist()) == set(p.argsort(descending=True)[:8].tolist())
         mu = (p[:, None] * v).sum(0)
         pull = [(p[j] * (v[j] - mu)).norm().item() for j in range(60)]
@@ -40,7 +41,7 @@ def test_pool_is_the_top_set_and_the_strongest_pulls(generator):
 def test_balancing_ends_where_no_single_swap_helps(generator):
     for p, v in rows(generator, 10, 25):
         kept = select.balanced(p, 4, v=v)
-        pool = set(select.published_pool(p, v, 4).tolist())
+        pool = set(pool_rule.published_pool(p, v, 4).tolist())
         reached = error.forced_error(p, v, kept).item()
         assert reached <= error.forced_error(p, v, select.top_mass(p, 4)).item()
         inside = set(kept.nonzero()[:, 0].tolist())
@@ -53,7 +54,7 @@ def test_balancing_ends_where_no_single_swap_helps(generator):
 def test_balancing_never_beats_the_best_set_of_its_pool(generator):
     ratios = []
     for p, v in rows(generator, 8, 12):
-        pool = select.published_pool(p, v, 4)
+        pool = pool_rule.published_pool(p, v, 4)
         least, _ = min(errors_of_all_sets(p, v, 4, pool.tolist()))
         ratios.append(error.forced_error(p, v, select.balanced(p, 4, v=v)).item() / least)
     assert min(ratios) >= 1 - 1e-9

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import torch
 
-from kvteach.rows.select import published_extras
+from kvteach.rows.pool import published_extras
 
 
 @dataclass(frozen=True)

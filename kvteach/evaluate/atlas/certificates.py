@@ -19,7 +19,7 @@ from kvteach.evaluate.atlas.summary import Rows, closure
 from kvteach.rows import statistics
 from kvteach.rows.certify import certify
 from kvteach.rows.exact import best_subset
-from kvteach.rows.select import published_pool
+from kvteach.rows.pool import published_pool
 
 SECONDS = 10.0
 GAP = 0.01

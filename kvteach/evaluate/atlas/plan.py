@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, fields
 import numpy as np
 
 from kvteach import corpora
-from kvteach.rows.select import published_extras
+from kvteach.rows.pool import published_extras
 
 BUDGETS = (4, 8, 16, 32, 64, 128, 256)
 LARGEST_SOLVED = 32
