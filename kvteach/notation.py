@@ -28,6 +28,7 @@ DIMENSIONS = (
     Symbol("N", "N", "pages"),
     Symbol("P", "P", "page size in tokens"),
     Symbol("M", "M", "kept slots"),
+    Symbol("itemsize", "b", "bytes of one number: 2 for bfloat16"),
 )
 
 ROW = (
@@ -41,9 +42,15 @@ ROW = (
     Symbol("s", "s", "size of the kept set"),
     Symbol("dropped_mass", r"\bar p(A)", "total weight of the evicted keys"),
     Symbol("forced_output", "m_A", "mean of the kept values under renormalised weights"),
+    Symbol("evicted_output", "m_E", "mean of the evicted values under their own weights"),
     Symbol("forced_error", "e_s(A)", "distance from the dense to the forced output"),
+    Symbol("missing_statistic", "u", "weighted sum of the evicted values, [D]"),
+    Symbol("sigma", r"\sigma", "spread of a row: root of sum_j p_j ||v_j - mu||^2"),
     Symbol("deviations", r"\Gamma_j", "p_j (v_j - mu): they sum to zero over all keys"),
     Symbol("phi", r"\Phi", "length of the summed deviations of the top-mass set"),
+    Symbol("best_subset", "E_S(s)", "least forced error of any set of s keys"),
+    Symbol("kappa", r"\kappa", "gap ratio: error of the top-mass set over the least error"),
+    Symbol("closure", "c", "share of the top-mass error that another set removes"),
 )
 
 
