@@ -45,7 +45,7 @@ ROW = (
     Symbol("evicted_output", "m_E", "mean of the evicted values under their own weights"),
     Symbol("forced_error", "e_s(A)", "distance from the dense to the forced output"),
     Symbol("missing_statistic", "u", "weighted sum of the evicted values, [D]"),
-    Symbol("sigma", r"\sigma", "spread of a row: root of sum_j p_j ||v_j - mu||^2"),
+    Symbol("sigma", r"\sigma", "spread of a row: root mean square distance of its values from mu"),
     Symbol("deviations", r"\Gamma_j", "p_j (v_j - mu): they sum to zero over all keys"),
     Symbol("phi", r"\Phi", "length of the summed deviations of the top-mass set"),
     Symbol("best_subset", "E_S(s)", "least forced error of any set of s keys"),
