@@ -2,12 +2,13 @@
 
     python tools/notebooks.py [--out DIR]
 
-A wheel of kvteach goes beside the notebooks. The first cell of each installs
+A wheel of kvteach and the recorded runs go beside the notebooks. The first cell of each installs
 kvteach where it is missing: from that wheel, or from the repository if
 _config.yml names its address.
 """
 
 import argparse
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,7 @@ from book_references import references
 
 ROOT = Path(__file__).resolve().parent.parent
 FRESH = {"jupytext", "source_map"}
+RECORDS = "results"
 
 INSTALL = '''\
 # Installs kvteach where it is missing, and does nothing elsewhere.
@@ -85,6 +87,8 @@ def notebook_of(page, root, expand, refer):
     )
     cells = [nbformat.v4.new_code_cell(install_cell(root).rstrip()), about]
     for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.source = cell.source.replace("../benchmarks/results/", f"{RECORDS}/")
         if cell.cell_type == "markdown":
             cell.source = book_markdown.plain(refer.resolve(cell.source), expand)
         if cell.source.strip():
@@ -100,6 +104,11 @@ def caption(figure, refer):
     text = book_markdown.plain(refer.resolve(" ".join(figure["caption"].split())))
     number = refer.numbers.get(figure.get("name"))
     return f"*{number}. {text}*" if number else f"*{text}*"
+
+
+def copy_records(root, out):
+    """Put the recorded runs that chapters read beside the notebooks."""
+    shutil.copytree(root / "benchmarks" / "results", out / RECORDS, dirs_exist_ok=True)
 
 
 def build_wheel(root, out):
@@ -122,7 +131,9 @@ def main():
     for page in book_chapters.notebooks(ROOT / "book"):
         nbformat.write(notebook_of(page, ROOT, expand, refer), out / f"{page.stem}.ipynb")
     build_wheel(ROOT, out)
-    print(f"Notebooks and the wheel of kvteach are in {out}")
+    copy_records(ROOT, out)
+    print(f"Notebooks, the wheel of kvteach and the recorded runs are in {out}; keep them "
+          "together")
 
 
 if __name__ == "__main__":
