@@ -421,3 +421,24 @@ def test_the_page_shows_both(found):
     for title in ("Table 1", "Table 2", "Table 6", "Table 7", "Table 8", "Figure 4"):
         assert f"## {title}" in page
     assert "nan" not in page and "None" not in page
+
+
+def test_published_instance_counts(found, table):
+    """arXiv 2608.25230, B.1: 111,744 + 56,448 = 168,192 instances at four budgets.
+
+    (layers, heads) of Qwen2.5-1.5B, Llama-3.2-1B, OLMo-2-1B and Qwen3-1.7B, then
+    of Qwen2.5-7B; six positions, three documents.
+    """
+
+    def rows(layers, heads):
+        texts = tuple(plan.Text("english", str(i), "") for i in range(3))
+        return plan.Plan(
+            "m", "m", "float32", layers, heads, 1, 4096, 6, (4, 8, 16, 32), 0, texts, {}
+        ).rows_per_budget
+
+    headline = [(28, 12), (16, 32), (16, 16), (28, 16)]
+    assert rows(28, 12) == 6_048
+    assert 4 * sum(rows(*shape) for shape in headline) == 111_744
+    assert 4 * (sum(rows(*shape) for shape in headline) + rows(28, 28)) == 168_192
+    size = found["budgets"][0]
+    assert found["rows_per_budget"] == np.sum(table["budget"].to_numpy() == size)

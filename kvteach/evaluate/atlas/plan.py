@@ -57,6 +57,11 @@ class Plan:
         """R, query heads that share one key-value head."""
         return self.heads // self.kv_heads
 
+    @property
+    def rows_per_budget(self):
+        """Rows that the plan measures at each budget."""
+        return self.layers * self.heads * self.positions * len(self.texts)
+
     def positions_of(self, text, layer):
         """Positions [K, P] in [T/2, T), ascending, for one document and layer.
 

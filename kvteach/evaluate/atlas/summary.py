@@ -93,7 +93,7 @@ def summarise(table, plan):
         "documents": {
             c: sum(t.corpus == c for t in plan.texts) for c in sorted(set(rows.corpus))
         },
-        "rows_per_budget": len(rows.at(plan.budgets[0]).head),
+        "rows_per_budget": plan.rows_per_budget,
         "table_1": {size: _table_1(rows, size) for size in plan.budgets},
     }
     solved = found["solved_budgets"]
