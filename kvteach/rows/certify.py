@@ -44,8 +44,8 @@ def certify(p, v, size, floor=None, gap=0.01, time_limit=10.0, through=None):
     times the mass of the top-mass set. gap: how close, relatively, lower must
     come to upper. time_limit: wall-clock seconds; the compilation at the first
     call does not count. through: [E, D] matrix after which lengths are measured.
-    Returns `Certificate`, also when the time is up or at KeyboardInterrupt: then
-    lower is what was proved so far, perhaps 0.
+    Returns `Certificate`, also when the time is up or at KeyboardInterrupt (while
+    searching, not while compiling): then lower is what was proved so far, perhaps 0.
 
     Method: swap search for upper; then depth-first branch and bound for
     "every set has an error of at least (1 - gap) upper", upper falling as
