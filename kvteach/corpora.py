@@ -74,6 +74,14 @@ class Document:
             )
         return wanted
 
+    def holds(self, tokenizer, length):
+        """Whether the document has at least ``length`` tokens."""
+        try:
+            self.tokens(tokenizer, length)
+        except ValueError:
+            return False
+        return True
+
 
 def documents(corpus="english", min_tokens=0, tokenizer=None):
     """Documents of a corpus, always in the same order, as a list of `Document`.
@@ -89,7 +97,7 @@ def documents(corpus="english", min_tokens=0, tokenizer=None):
     if min_tokens:
         if tokenizer is None:
             raise ValueError("tokenizer: None, but min_tokens counts its tokens")
-        found = [d for d in found if len(d.tokens(tokenizer)) >= min_tokens]
+        found = [d for d in found if d.holds(tokenizer, min_tokens)]
     return found
 
 

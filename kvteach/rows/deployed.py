@@ -64,11 +64,13 @@ def quest(p, size, *, q, k, page=None, **_):
     """
     p, k = as_row(p, k)
     page = max(2, size // 4) if page is None else page
-    bounds = torch.empty(len(p), dtype=torch.float64)
-    for start in range(0, len(p), page):
-        low, high = k[start : start + page].aminmax(dim=0)
-        bounds[start : start + page] = torch.maximum(q * low, q * high).sum()
-    return _largest(bounds, size)
+    page_of = torch.arange(len(p)) // page
+    index = page_of[:, None].expand_as(k)
+    unseen = k.new_full((int(page_of[-1]) + 1, k.shape[1]), torch.inf)
+    low = unseen.scatter_reduce(0, index, k, "amin")
+    high = (-unseen).scatter_reduce(0, index, k, "amax")
+    bounds = torch.maximum(q * low, q * high).sum(-1)
+    return _largest(bounds[page_of], size)
 
 
 RULES = {
