@@ -13,7 +13,8 @@ ROOT = Path(kvteach.__file__).parent
 
 FLOORS = [
     {"cli"},
-    {"doctor", "grading", "evaluate", "draw"},
+    {"doctor", "grading", "evaluate"},
+    {"draw"},
     {"engine", "methods"},
     {"scores", "budgets", "caches", "compensate", "compile"},
     {"capture", "corpora", "rows"},

@@ -16,7 +16,8 @@ kvteach map out/ --model Qwen/Qwen3-0.6B --tokens 4096
 kvteach map out/ --certify 40 --cross-entropy 6
 
 A run that was stopped continues where it was when the same command is given
-again. Files: rows.parquet, summary.json, summary.md, plan.json.
+again. Files: rows.parquet, summary.json, summary.md, plan.json
+and figure_1.svg to figure_4.svg (the fourth with --cross-entropy).
 """
 
 
@@ -157,7 +158,8 @@ def _map(args, budgets):
 
 
 def _write(folder, plan, found, model):
-    """summary.json and summary.md."""
+    """summary.json, summary.md and the figures."""
+    from kvteach.draw import atlas as figures
     from kvteach.evaluate.atlas import report
     from kvteach.evaluate.atlas.shards import Shards, write_whole
 
@@ -177,3 +179,4 @@ def _write(folder, plan, found, model):
     text = json.dumps(whole, indent=1, allow_nan=False)
     write_whole(folder / "summary.json", (text + "\n").encode())
     write_whole(folder / "summary.md", report.render(json.loads(text)).encode())
+    figures.save_all(json.loads(text), folder)
