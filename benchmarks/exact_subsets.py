@@ -126,9 +126,10 @@ def speed(rng):
         for engine in exact.ENGINES:
             chosen = rows if engine == "bounds" else rows[:30]
             exact.best_subset(p, v, size, heaviest(p, keys), engine=engine)
+            pools = [heaviest(p, keys) for p, _ in chosen]
             seconds = [
-                cpu(lambda: exact.best_subset(p, v, size, heaviest(p, keys), engine=engine))
-                for p, v in chosen
+                cpu(lambda: exact.best_subset(p, v, size, pool, engine=engine))
+                for (p, v), pool in zip(chosen, pools)
             ]
             part[engine] = summary(seconds) | {
                 "times_naive": part["naive_seconds"] / float(np.median(seconds))
@@ -139,7 +140,11 @@ def speed(rng):
         }
         result[f"pool {keys}, size {size}"] = part
     for size in SIZES:
-        seconds = [capped(lambda: exact.best_subset(p, v, size, heaviest(p, 64))) for p, v in rows]
+        pools = [heaviest(p, 64) for p, _ in rows]
+        seconds = [
+            capped(lambda: exact.best_subset(p, v, size, pool))
+            for (p, v), pool in zip(rows, pools)
+        ]
         part = {"cap_seconds": CAP, "solved": float(np.mean([s < CAP for s in seconds]))}
         alone = [capped(search_alone(p, v, heaviest(p, 64), size)) for p, v in rows]
         result[f"pool 64, size {size}"] = {
