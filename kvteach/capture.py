@@ -10,13 +10,13 @@ Query head h reads key-value head h // R. Every capture is checked against the
 model's own output before it is returned.
 """
 
-import contextvars
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import torch
 
+from kvteach import attention
 from kvteach.models import Loaded
 
 OUTPUT_TOLERANCE = {
@@ -33,14 +33,6 @@ precision the model rounds weights and output to 2**-11 (float16) or 2**-8
 (bfloat16) of their size, and two such roundings meet. The bundled model stays
 5 to 20 times below each limit.
 """
-
-_NAME = "kvteach_capture"
-_UNSUPPORTED = {
-    "softcap": "soft-capped logits",
-    "s_aux": "a learned sink logit",
-    "position_bias": "a position bias",
-}
-_recorder = contextvars.ContextVar("kvteach_recorder", default=None)
 
 
 class Row(NamedTuple):
@@ -173,20 +165,21 @@ def rows(
 class _Recorder:
     wanted: set
     positions: torch.Tensor
-    layers: dict = None
+    layers: dict = field(default_factory=dict)
 
-    def __post_init__(self):
-        self.layers = {}
+    def attend(self, module, query, key, value, mask, scaling, **others):
+        """transformers' SDPA attention, with a look at what goes in and out."""
+        from transformers import AttentionInterface
 
-    def record(self, module, query, key, value, mask, scaling, output):
-        layer, at = module.layer_idx, self.positions.to(query.device)
-        if layer not in self.wanted:
-            return
-        if mask is None:
-            steps = torch.arange(key.shape[2], device=query.device)
-            visible_ns = steps <= at[:, None]
-        else:
-            visible_ns = mask[0, 0, at, : key.shape[2]].bool()
+        sdpa = AttentionInterface()["sdpa"]
+        output, weights = sdpa(module, query, key, value, mask, scaling=scaling, **others)
+        if module.layer_idx in self.wanted:
+            self.record(module.layer_idx, query, key, value, mask, scaling, output)
+        return output, weights
+
+    def record(self, layer, query, key, value, mask, scaling, output):
+        at = self.positions.to(query.device)
+        visible_ns = attention.visible_keys(mask, at, key.shape[2])
         self.layers[layer] = LayerRows(
             layer,
             self.positions,
@@ -206,43 +199,13 @@ def _keep(tensor):
     return tensor.detach().to("cpu", wide, copy=True)
 
 
-def _attention(module, query, key, value, attention_mask, scaling=None, **kwargs):
-    """transformers' SDPA attention, with a look at what goes in and out."""
-    from transformers import AttentionInterface
-
-    recorder = _recorder.get()
-    for argument, what in _UNSUPPORTED.items():
-        if kwargs.get(argument) is not None:
-            raise NotImplementedError(f"layer {module.layer_idx} uses {what}: not captured")
-    scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
-    sdpa = AttentionInterface()["sdpa"]
-    output, weights = sdpa(
-        module, query, key, value, attention_mask, scaling=scaling, **kwargs
-    )
-    if recorder is not None:
-        recorder.record(module, query, key, value, attention_mask, scaling, output)
-    return output, weights
-
-
 def _run(model, tokens_bt, attention_bt, recorder):
-    from transformers import AttentionInterface, AttentionMaskInterface
-    from transformers.masking_utils import sdpa_mask
-
-    AttentionInterface.register(_NAME, _attention)
-    AttentionMaskInterface.register(_NAME, sdpa_mask)
     inputs = {"input_ids": tokens_bt.to(model.device), "use_cache": False}
     if attention_bt is not None:
         inputs["attention_mask"] = attention_bt.to(model.device)
         inputs["position_ids"] = (inputs["attention_mask"].cumsum(-1) - 1).clamp_min(0)
-    before = model.config._attn_implementation
-    token = _recorder.set(recorder)
-    try:
-        model.set_attn_implementation(_NAME)
-        with torch.no_grad():
-            model.base_model(**inputs)
-    finally:
-        _recorder.reset(token)
-        model.set_attn_implementation(before)
+    with attention.replaced(model, recorder.attend), torch.no_grad():
+        model.base_model(**inputs)
 
 
 def _require_same_output(layer, dtype):

@@ -17,7 +17,7 @@ from transformers import (
     Qwen3Config,
 )
 
-from kvteach import capture
+from kvteach import attention, capture
 
 SHAPE = {
     "vocab_size": 50,
@@ -148,7 +148,7 @@ def test_the_model_is_left_as_it_was_even_after_an_exception(generator):
     with pytest.raises(TypeError):
         capture.rows(model, torch.randint(1, 50, (9,), generator=generator))
     assert model.config._attn_implementation == "sdpa"
-    assert capture._recorder.get() is None
+    assert attention._attend.get() is None
 
 
 def test_soft_capping_is_refused_by_name(generator):

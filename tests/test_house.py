@@ -18,7 +18,7 @@ FLOORS = [
     {"engine", "methods"},
     {"scores", "budgets", "caches", "compensate", "compile"},
     {"capture", "corpora", "rows"},
-    {"models"},
+    {"models", "attention"},
     {"bundled"},
     {"kernels"},
     {"notation"},

@@ -2,8 +2,8 @@
 
     python tools/notebooks.py [--out DIR]
 
-A wheel of kvteach and the recorded runs go beside the notebooks. The first cell of each installs
-kvteach where it is missing: from that wheel, or from the repository if
+A wheel of kvteach and the recorded runs go beside the notebooks. The first cell of
+each installs kvteach where it is missing: from that wheel, or from the repository if
 _config.yml names its address.
 """
 

@@ -18,6 +18,7 @@ import torch
 from kvteach.rows.error import as_row, deviations, mask_of
 from kvteach.rows.pool import published_pool
 
+
 def top_mass(p, size, **_):
     """The ``size`` largest weights of each row: the least dropped mass possible.
 

@@ -17,6 +17,7 @@ from kvteach.evaluate.atlas.audits import AUDITS, audits
 from kvteach.evaluate.atlas.batch import Batch, falling, leverage_order, weights_at
 from kvteach.evaluate.atlas.plan import LARGEST_SOLVED, PlanError, tokens_of
 from kvteach.rows.exact import best_subset
+from kvteach.rows.pool import MOST_EXTRAS
 
 CAPTURE_BYTES = 512 * 2**20
 """Layers are captured in groups of about this size."""
@@ -125,9 +126,10 @@ def measure_layer(layer, positions, budgets):
     """
     batch, k = _batch(layer, positions)
     fewest = int(batch.visible.sum(-1).min())
-    if fewest < max(budgets) + 24:
+    needed = max(budgets) + MOST_EXTRAS
+    if fewest < needed:
         raise PlanError(
-            f"budgets: {max(budgets)} needs rows of {max(budgets) + 24} keys, but "
+            f"budgets: {max(budgets)} needs rows of {needed} keys, but "
             f"layer {layer.layer} looks back over {fewest}"
         )
     count, heads = positions.shape[1], len(layer.queries_hnd)

@@ -1,0 +1,65 @@
+"""Another attention function inside a transformers model, for a while.
+
+The function is registered with transformers (its public registries), so any model
+whose attention looks there runs unchanged. One name is registered once; what it
+calls is chosen by `replaced`.
+"""
+
+import contextlib
+import contextvars
+
+import torch
+
+_NAME = "kvteach"
+_UNSUPPORTED = {
+    "softcap": "soft-capped logits",
+    "s_aux": "a learned sink logit",
+    "position_bias": "a position bias",
+}
+_attend = contextvars.ContextVar("kvteach_attend", default=None)
+
+
+@contextlib.contextmanager
+def replaced(model, attend):
+    """Inside, every attention layer of ``model`` calls ``attend``.
+
+    attend(module, query, key, value, attention_mask, scaling, **others) returns
+    (output [B, T, H, D], weights or None), like transformers' own functions; query
+    is [B, H, T, D], key and value are [B, K, S, D] after rotary embedding. Masks
+    are those of SDPA: None for plainly causal, else boolean [B, 1, T, S]. The model
+    is left as it was, also when an exception passes through.
+
+    Raises NotImplementedError naming what a layer does that plain softmax
+    attention does not (soft-capping, learned sinks, position biases).
+    """
+    from transformers import AttentionInterface, AttentionMaskInterface
+    from transformers.masking_utils import sdpa_mask
+
+    AttentionInterface.register(_NAME, _dispatch)
+    AttentionMaskInterface.register(_NAME, sdpa_mask)
+    before = model.config._attn_implementation
+    token = _attend.set(attend)
+    try:
+        model.set_attn_implementation(_NAME)
+        yield
+    finally:
+        _attend.reset(token)
+        model.set_attn_implementation(before)
+
+
+def _dispatch(module, query, key, value, attention_mask, scaling=None, **others):
+    for argument, what in _UNSUPPORTED.items():
+        if others.get(argument) is not None:
+            raise NotImplementedError(f"layer {module.layer_idx} uses {what}: not supported")
+    scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
+    return _attend.get()(module, query, key, value, attention_mask, scaling, **others)
+
+
+def visible_keys(attention_mask, positions, length):
+    """Which of ``length`` keys the queries of one document may see, [n, S] bool.
+
+    attention_mask: as `replaced` hands it over; positions: [n] indices of queries.
+    """
+    if attention_mask is None:
+        return torch.arange(length, device=positions.device) <= positions[:, None]
+    return attention_mask[0, 0, positions, :length].bool()
