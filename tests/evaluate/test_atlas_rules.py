@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, LlamaConfig
 
 from kvteach import capture
 from kvteach.evaluate.atlas import loops, measure
@@ -17,27 +16,14 @@ TOKENS = 190
 
 
 @pytest.fixture(scope="module")
-def layer():
+def layer(random_llama):
     """All rows of one layer of a random model whose weights are not flat.
 
     The second layer: in the first, equal tokens have equal values, and ties hide
     which key a rule meant.
     """
-    torch.manual_seed(5)
-    config = LlamaConfig(
-        vocab_size=50,
-        hidden_size=48,
-        intermediate_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=6,
-        num_key_value_heads=2,
-        head_dim=12,
-        initializer_range=0.2,
-        pad_token_id=0,
-    )
-    model = AutoModelForCausalLM.from_config(config).eval()
     tokens = torch.randint(1, 50, (TOKENS,), generator=torch.Generator().manual_seed(3))
-    return capture.rows(model, tokens, positions=range(TOKENS)).layers[1]
+    return capture.rows(random_llama, tokens, positions=range(TOKENS)).layers[1]
 
 
 POSITIONS = torch.tensor([[96, 130, 189], [95, 144, 150]])

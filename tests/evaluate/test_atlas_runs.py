@@ -10,8 +10,6 @@ import time
 
 import pyarrow.parquet as pq
 import pytest
-import torch
-from transformers import LlamaConfig, LlamaForCausalLM
 
 from kvteach import cli, models
 from kvteach.evaluate.atlas import plan, run, shards
@@ -31,24 +29,9 @@ SMALL = [
 
 
 @pytest.fixture(scope="module")
-def tiny(bundled, tmp_path_factory):
+def tiny(save_reader, tmp_path_factory):
     """A folder with a random model of two layers that reads real tokens."""
-    folder = tmp_path_factory.mktemp("models") / "tiny"
-    torch.manual_seed(5)
-    config = LlamaConfig(
-        vocab_size=len(bundled.tokenizer),
-        hidden_size=32,
-        intermediate_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        head_dim=16,
-        initializer_range=0.2,
-        max_position_embeddings=512,
-    )
-    LlamaForCausalLM(config).save_pretrained(folder)
-    bundled.tokenizer.save_pretrained(folder)
-    return folder
+    return save_reader(tmp_path_factory.mktemp("models") / "tiny", layers=2)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM
 
 from kvteach import capture, cli
 from kvteach.evaluate.atlas import (
@@ -23,23 +22,10 @@ from kvteach.rows import error, select, statistics
 
 
 @pytest.fixture(scope="module")
-def folder(bundled, tmp_path_factory):
+def folder(save_reader, tmp_path_factory):
     """A map of a random model with certificates and cross-entropy."""
     base = tmp_path_factory.mktemp("atlas")
-    torch.manual_seed(5)
-    config = LlamaConfig(
-        vocab_size=len(bundled.tokenizer),
-        hidden_size=32,
-        intermediate_size=32,
-        num_hidden_layers=4,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        head_dim=16,
-        initializer_range=0.2,
-        max_position_embeddings=512,
-    )
-    LlamaForCausalLM(config).save_pretrained(base / "tiny")
-    bundled.tokenizer.save_pretrained(base / "tiny")
+    save_reader(base / "tiny", layers=4)
     arguments = [
         "--documents",
         "4",
@@ -314,19 +300,8 @@ def test_the_published_bounds_of_table_7():
 
 
 @pytest.fixture(scope="module")
-def small():
-    torch.manual_seed(5)
-    config = LlamaConfig(
-        vocab_size=50,
-        hidden_size=48,
-        intermediate_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=6,
-        num_key_value_heads=2,
-        head_dim=12,
-        initializer_range=0.2,
-    )
-    return LlamaForCausalLM(config).eval()
+def small(random_llama):
+    return random_llama
 
 
 @pytest.fixture
