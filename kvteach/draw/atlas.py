@@ -66,7 +66,8 @@ def rules(summary):
         axes[1].plot(middle, number, "o", color=f"C{number % 5}")
     axes[0].plot([0, 1], [0, 1], "--", color=style.MUTED, lw=1)
     axes[0].set(xlabel="false positive rate", ylabel="true positive rate")
-    axes[0].legend(fontsize=8)
+    if any(entry["roc"] for entry in data.values()):
+        axes[0].legend(fontsize=8)
     axes[1].axvline(0.5, color=style.MUTED, ls="--", lw=1)
     axes[1].set_yticks(range(len(names)), names)
     axes[1].set_xlabel("AUC of the dropped mass")
