@@ -1,0 +1,1 @@
+"""Which keys? One small file per scoring rule: (`Layer` of one sequence) -> [K, S]."""

@@ -1,0 +1,110 @@
+"""What a scoring rule may look at: one layer of one sequence after prefill.
+
+A scoring rule is a frozen dataclass whose fields are the rule's parameters and which
+can be called: ``rule(layer) -> score_ks``, float32, larger means keep. A score of
++inf says that the key must stay whatever the budget (sinks, the window). Two class
+attributes tell the engine what to collect: ``window``, how many of the last rows the
+rule reads (None for every row), and ``hidden``, whether it reads the hidden states.
+
+The sequence has no padding: the engine takes a batch apart before it scores.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One attention layer of one sequence of S tokens."""
+
+    index: int
+    queries_htd: torch.Tensor  # after rotary embedding; the last T of the S rows
+    keys_ksd: torch.Tensor  # after rotary embedding
+    values_ksd: torch.Tensor
+    scaling: float
+    ranking: int | None = None  # only the first `ranking` of the S rows may rank keys
+    softcap: float | None = None  # logits x become softcap * tanh(x / softcap)
+    cos_sd: torch.Tensor | None = None  # rotary tables, [S, rotary dimensions]
+    sin_sd: torch.Tensor | None = None
+    hidden_td: torch.Tensor | None = None  # what the attention module read, if asked for
+    module: Any = None  # the attention module, for its weights
+
+    @property
+    def length(self):
+        """S, the number of keys."""
+        return self.keys_ksd.shape[1]
+
+    @property
+    def group_size(self):
+        """R, the query heads that share one key-value head."""
+        return self.queries_htd.shape[0] // self.keys_ksd.shape[0]
+
+    @property
+    def last_row(self):
+        """One past the last row that may rank."""
+        return self.length if self.ranking is None else self.ranking
+
+    def rows(self, count=None):
+        """First and one past the last of the ``count`` last rows that may rank.
+
+        All recorded rows by default. Raises ValueError when fewer were recorded.
+        """
+        first_recorded = self.length - self.queries_htd.shape[1]
+        first = first_recorded if count is None else self.last_row - count
+        if first < first_recorded or first < 0:
+            recorded = max(self.last_row - first_recorded, 0)
+            raise ValueError(f"layer {self.index}: {recorded} rows can rank, {count} are needed")
+        return first, self.last_row
+
+    def weights(self, first, last):
+        """Attention weights of rows first .. last - 1, [H, rows, S] float32.
+
+        A row gives weight 0 to keys after itself. Cost 2 H rows S D FLOP and
+        4 H rows S bytes: call it in tiles.
+        """
+        offset = self.length - self.queries_htd.shape[1]
+        heads, _, dim = self.queries_htd.shape
+        kv_heads = self.keys_ksd.shape[0]
+        queries_htd = self.queries_htd[:, first - offset : last - offset].float()
+        queries_kxd = (queries_htd * self.scaling).reshape(kv_heads, -1, dim)
+        logits = queries_kxd @ self.keys_ksd.float().transpose(1, 2)
+        logits = logits.view(heads, last - first, self.length)
+        if self.softcap is not None:
+            logits = self.softcap * torch.tanh(logits / self.softcap)
+        position = torch.arange(first, last, device=logits.device)
+        future = torch.arange(self.length, device=logits.device) > position[:, None]
+        return logits.masked_fill_(future, -torch.inf).softmax(-1)
+
+    def tiles(self, count=None, size=128):
+        """(first, last, weights) over the ``count`` last ranking rows, a tile at a time."""
+        begin, end = self.rows(count)
+        for first in range(begin, end, size):
+            last = min(first + size, end)
+            yield first, last, self.weights(first, last)
+
+    def unrotated(self, states_htd, first=None):
+        """Queries or keys before rotary embedding: the rotation turned back.
+
+        first: position of the first of the T rows; by default they are the last T.
+        Exact up to rounding, also for partial rotary embeddings.
+        """
+        if self.cos_sd is None:
+            return states_htd.float()
+        rows = states_htd.shape[1]
+        first = self.length - rows if first is None else first
+        cos = self.cos_sd[first : first + rows].float()
+        sin = self.sin_sd[first : first + rows].float()
+        rotary = cos.shape[-1]
+        turned, rest = states_htd.float().split([rotary, states_htd.shape[-1] - rotary], -1)
+        half = turned.shape[-1] // 2
+        swapped = torch.cat([turned[..., half:], -turned[..., :half]], -1)
+        scale = cos.square() + sin.square()  # 1, or the square of an attention factor
+        return torch.cat([(turned * cos + swapped * sin) / scale, rest], -1)
+
+
+def over_groups(score_hs, kv_heads, reduce="mean"):
+    """[H, S] to [K, S]: what a key-value head's R query heads say, together."""
+    groups = score_hs.view(kv_heads, -1, score_hs.shape[-1])
+    return groups.mean(1) if reduce == "mean" else groups.amax(1)
