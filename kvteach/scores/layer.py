@@ -73,9 +73,10 @@ class Layer:
         logits = logits.view(heads, last - first, self.length)
         if self.softcap is not None:
             logits = self.softcap * torch.tanh(logits / self.softcap)
-        position = torch.arange(first, last, device=logits.device)
-        future = torch.arange(self.length, device=logits.device) > position[:, None]
-        return logits.masked_fill_(future, -torch.inf).softmax(-1)
+        position = torch.arange(first, self.length, device=logits.device)
+        future = position > position[: last - first, None]
+        logits[..., first:].masked_fill_(future, -torch.inf)  # earlier keys need no mask
+        return logits.softmax(-1)
 
     def tiles(self, count=None, size=128):
         """(first, last, weights) over the ``count`` last ranking rows, a tile at a time."""
@@ -96,12 +97,14 @@ class Layer:
         first = self.length - rows if first is None else first
         cos = self.cos_sd[first : first + rows].float()
         sin = self.sin_sd[first : first + rows].float()
-        rotary = cos.shape[-1]
-        turned, rest = states_htd.float().split([rotary, states_htd.shape[-1] - rotary], -1)
-        half = turned.shape[-1] // 2
-        swapped = torch.cat([turned[..., half:], -turned[..., :half]], -1)
         scale = cos.square() + sin.square()  # 1, or the square of an attention factor
-        return torch.cat([(turned * cos + swapped * sin) / scale, rest], -1)
+        cos, sin = cos / scale, sin / scale
+        turned_htd = states_htd.to(torch.float32, copy=True)
+        half = cos.shape[-1] // 2
+        one, two = states_htd[..., :half].float(), states_htd[..., half : 2 * half].float()
+        turned_htd[..., :half].mul_(cos[:, :half]).addcmul_(two, sin[:, half:])
+        turned_htd[..., half : 2 * half].mul_(cos[:, half:]).addcmul_(one, sin[:, :half], value=-1)
+        return turned_htd
 
 
 def over_groups(score_hs, kv_heads, reduce="mean"):
