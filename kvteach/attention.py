@@ -20,14 +20,15 @@ _attend = contextvars.ContextVar("kvteach_attend", default=None)
 
 
 @contextlib.contextmanager
-def replaced(model, attend):
+def replaced(model, attend, capped=False):
     """Inside, every attention layer of ``model`` calls ``attend``.
 
     attend(module, query, key, value, attention_mask, scaling, **others) returns
     (output [B, T, H, D], weights or None), like transformers' own functions; query
     is [B, H, T, D], key and value are [B, K, S, D] after rotary embedding. Masks
     are those of SDPA: None for plainly causal, else boolean [B, 1, T, S]. The model
-    is left as it was, also when an exception passes through.
+    is left as it was, also when an exception passes through. capped: whether ``attend``
+    takes an argument ``softcap`` and honours it.
 
     Raises NotImplementedError naming what a layer does that plain softmax
     attention does not (soft-capping, learned sinks, position biases).
@@ -38,7 +39,7 @@ def replaced(model, attend):
     AttentionInterface.register(_NAME, _dispatch)
     AttentionMaskInterface.register(_NAME, sdpa_mask)
     before = model.config._attn_implementation
-    token = _attend.set(attend)
+    token = _attend.set((attend, capped))
     try:
         model.set_attn_implementation(_NAME)
         yield
@@ -48,11 +49,12 @@ def replaced(model, attend):
 
 
 def _dispatch(module, query, key, value, attention_mask, scaling=None, **others):
+    attend, capped = _attend.get()
     for argument, what in _UNSUPPORTED.items():
-        if others.get(argument) is not None:
+        if others.get(argument) is not None and not (capped and argument == "softcap"):
             raise NotImplementedError(f"layer {module.layer_idx} uses {what}: not supported")
     scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
-    return _attend.get()(module, query, key, value, attention_mask, scaling, **others)
+    return attend(module, query, key, value, attention_mask, scaling, **others)
 
 
 def visible_keys(attention_mask, positions, length):

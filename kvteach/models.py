@@ -77,14 +77,19 @@ def read(model, tokens, cache=None):
     """Logits [T, vocabulary] of one document's ``tokens`` [T], without gradients.
 
     cache: a transformers cache, which grows by T tokens; earlier tokens in it
-    are seen. Versions of transformers differ in the name of that argument.
+    are seen.
     """
     import torch
 
-    accepted = inspect.signature(model.forward).parameters
-    named = "cache" if "cache" in accepted else "past_key_values"
+    named = {cache_argument(model): cache}
     with torch.no_grad():
-        return model(tokens[None].to(model.device), **{named: cache}).logits[0]
+        return model(tokens[None].to(model.device), **named).logits[0]
+
+
+def cache_argument(model):
+    """What this version of transformers calls a model's cache argument."""
+    accepted = inspect.signature(model.forward).parameters
+    return "cache" if "cache" in accepted else "past_key_values"
 
 
 # --- any other model --------------------------------------------------------

@@ -24,7 +24,7 @@ def cache_bytes(config, tokens, batch=1, itemsize=2):
     numbers that are no counts.
     """
     _require_counts(tokens=tokens, batch=batch, itemsize=itemsize)
-    config = _text_config(config)
+    config = text_config(config)
     layers, kv_heads, head_dim = shape(config)
     window = getattr(config, "sliding_window", None)
     if not window or getattr(config, "use_sliding_window", True) is False:
@@ -36,7 +36,7 @@ def cache_bytes(config, tokens, batch=1, itemsize=2):
 
 def shape(config):
     """(L, K, D) of a configuration, with the defaults that transformers fills in."""
-    config = _text_config(config)
+    config = text_config(config)
     if getattr(config, "kv_lora_rank", None):
         raise NotImplementedError("latent attention stores no keys and values per head")
     heads = config.num_attention_heads
@@ -45,9 +45,9 @@ def shape(config):
     return config.num_hidden_layers, kv_heads, head_dim
 
 
-def _text_config(config):
+def text_config(config):
     """The language model's part of a configuration that also describes images."""
-    return config.get_text_config() if hasattr(config, "get_text_config") else config
+    return config.gettext_config() if hasattr(config, "gettext_config") else config
 
 
 def _require_counts(**counts):
@@ -57,15 +57,26 @@ def _require_counts(**counts):
 
 
 def held_bytes(cache):
-    """Bytes that a transformers cache really occupies.
+    """Bytes that a transformers cache really occupies, compressed or not.
 
-    Counts the whole storage behind every key and value tensor, once each: a
-    view of a larger buffer holds the buffer.
+    Counts the whole storage behind every tensor of every layer, once each: a view
+    of a larger buffer holds the buffer.
     """
+    return storage_bytes(t for layer in cache.layers for t in layer_tensors(layer).values())
+
+
+def layer_tensors(layer):
+    """The tensors of one cache layer by name: its own list, or its keys and values."""
+    if hasattr(layer, "tensors"):
+        return layer.tensors()
+    held = {"keys": layer.keys, "values": layer.values}
+    return {name: t for name, t in held.items() if isinstance(t, torch.Tensor)}
+
+
+def storage_bytes(tensors):
+    """Bytes of the storages behind ``tensors``, each storage once."""
     storages = {}
-    for layer in cache.layers:
-        for tensor in (layer.keys, layer.values):
-            if isinstance(tensor, torch.Tensor):
-                storage = tensor.untyped_storage()
-                storages[storage.data_ptr()] = storage.nbytes()
+    for tensor in tensors:
+        storage = tensor.untyped_storage()
+        storages[storage.data_ptr()] = storage.nbytes()
     return sum(storages.values())

@@ -1,0 +1,186 @@
+"""Where kept keys and values lie: one layer's prefix, for B sequences and K heads.
+
+Every layout answers the same three questions: what attention over it gives, which
+positions it holds, and which tensors it owns (`tensors`, from whose storage bytes are
+counted). A prefix never changes; tokens that come later go to the tail of the layer.
+
+    masked   all S keys, and a mask that hides the evicted ones: frees nothing
+    padded   [B, K, M, D] with M the widest head, which all heads pay for; a uniform
+             cache is one in which every head keeps M
+    ragged   [sum of kept, D], flat, with offsets: pays for exactly what is kept
+"""
+
+from dataclasses import dataclass, replace
+
+import torch
+
+KINDS = ("masked", "padded", "ragged")
+
+
+def build(kind, keys_bksd, values_bksd, kept_bks):
+    """Store the keys and values that ``kept_bks`` (bool) marks. Returns the prefix.
+
+    kind: "masked", "padded" or "ragged". The prefix owns copies, in order of time;
+    what was passed in can be freed. Raises ValueError for another kind or shapes
+    that do not agree.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"store: {kind!r}; there are {', '.join(KINDS)}")
+    if kept_bks.dtype != torch.bool or kept_bks.shape != keys_bksd.shape[:3]:
+        raise ValueError(
+            f"kept: {kept_bks.dtype} of shape {list(kept_bks.shape)}; "
+            f"need bool of shape {list(keys_bksd.shape[:3])}"
+        )
+    return {"masked": _masked, "padded": _padded, "ragged": _ragged}[kind](
+        keys_bksd, values_bksd, kept_bks
+    )
+
+
+# --- dense: masked and padded -------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Dense:
+    """Keys and values [B, K, M, D]; entries that ``mask_bkm`` marks False are not seen."""
+
+    keys_bkmd: torch.Tensor
+    values_bkmd: torch.Tensor
+    positions_bkm: torch.Tensor | None  # int32; None: entry i is position i
+    mask_bkm: torch.Tensor | None  # None: all entries are seen
+
+    def tensors(self):
+        """What this prefix owns."""
+        owned = (self.keys_bkmd, self.values_bkmd, self.positions_bkm, self.mask_bkm)
+        return {name: t for name, t in zip(("keys", "values", "positions", "mask"), owned)
+                if t is not None}
+
+    def counts(self):
+        """Keys seen per sequence and head, [B, K]."""
+        if self.mask_bkm is not None:
+            return self.mask_bkm.sum(-1)
+        return torch.full(self.keys_bkmd.shape[:2], self.keys_bkmd.shape[2])
+
+    def positions(self, sequence, head):
+        """Positions of the keys that ``head`` sees, ascending."""
+        entries = torch.arange(self.keys_bkmd.shape[2], device=self.keys_bkmd.device)
+        if self.positions_bkm is not None:
+            entries = self.positions_bkm[sequence, head].long()
+        return entries if self.mask_bkm is None else entries[self.mask_bkm[sequence, head]]
+
+    def select(self, rows):
+        """The prefix whose sequence i is sequence ``rows[i]`` of this one."""
+        picked = (t if t is None else t[rows] for t in (
+            self.keys_bkmd, self.values_bkmd, self.positions_bkm, self.mask_bkm))
+        return Dense(*picked)
+
+    def attend(self, queries_bkxd, tail_logits, tail_values, softcap):
+        """Softmax attention over prefix and tail together, [B, K, X, D]."""
+        logits = queries_bkxd @ _like(self.keys_bkmd, queries_bkxd).transpose(2, 3)
+        logits = capped(logits, softcap)
+        if self.mask_bkm is not None:
+            logits = logits.masked_fill(~self.mask_bkm[:, :, None], -torch.inf)
+        weights = torch.cat([logits, tail_logits], -1).softmax(-1)
+        split = logits.shape[-1]
+        return weights[..., :split] @ _like(self.values_bkmd, weights) + (
+            weights[..., split:] @ tail_values
+        )
+
+
+def _masked(keys, values, kept):
+    everything = bool(kept.all())
+    return Dense(keys.contiguous().clone(), values.contiguous().clone(), None,
+                 None if everything else kept.clone())
+
+
+def _padded(keys, values, kept):
+    counts = kept.sum(-1)
+    widest = int(counts.max()) if counts.numel() else 0
+    # Kept entries first, in order of time: a stable sort of "was evicted".
+    order = (~kept).to(torch.uint8).sort(stable=True, dim=-1).indices[..., :widest]
+    take = order[..., None].expand(-1, -1, -1, keys.shape[-1])
+    seen = torch.arange(widest, device=keys.device) < counts[..., None]
+    return Dense(keys.gather(2, take), values.gather(2, take), order.int(),
+                 None if bool(seen.all()) else seen)
+
+
+# --- ragged ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """Flat keys and values [total, D]; head (b, k) owns entries start .. start + count.
+
+    The layout that variable-length attention kernels read. Sequences may share
+    entries: selecting sequences (beams) copies no keys.
+    """
+
+    keys_nd: torch.Tensor
+    values_nd: torch.Tensor
+    positions_n: torch.Tensor  # int32
+    starts_bk: torch.Tensor  # int32
+    counts_bk: torch.Tensor  # int32
+    segments: tuple  # the same as Python numbers, for the loop on the CPU
+
+    def tensors(self):
+        """What this prefix owns."""
+        return {"keys": self.keys_nd, "values": self.values_nd,
+                "positions": self.positions_n, "starts": self.starts_bk,
+                "counts": self.counts_bk}
+
+    def counts(self):
+        """Keys kept per sequence and head, [B, K]."""
+        return self.counts_bk
+
+    def positions(self, sequence, head):
+        """Positions of the keys that ``head`` sees, ascending."""
+        start, stop = self.segments[sequence][head]
+        return self.positions_n[start:stop].long()
+
+    def select(self, rows):
+        """The prefix whose sequence i is sequence ``rows[i]`` of this one."""
+        return replace(self, starts_bk=self.starts_bk[rows], counts_bk=self.counts_bk[rows],
+                       segments=tuple(self.segments[int(row)] for row in rows))
+
+    def attend(self, queries_bkxd, tail_logits, tail_values, softcap):
+        """Softmax attention over prefix and tail together, [B, K, X, D].
+
+        Reads each kept key and value once, never a padded copy of them.
+        """
+        output = torch.empty_like(queries_bkxd)
+        for sequence, heads in enumerate(self.segments):
+            for head, (start, stop) in enumerate(heads):
+                queries_xd = queries_bkxd[sequence, head]
+                keys_sd = _like(self.keys_nd[start:stop], queries_xd)
+                logits = capped(torch.mm(queries_xd, keys_sd.t()), softcap)
+                weights = torch.cat([logits, tail_logits[sequence, head]], -1).softmax(-1)
+                kept, tail = weights.split([stop - start, weights.shape[1] - stop + start], 1)
+                values_sd = _like(self.values_nd[start:stop], queries_xd)
+                output[sequence, head] = torch.addmm(
+                    torch.mm(tail, tail_values[sequence, head]), kept, values_sd
+                )
+        return output
+
+
+def _ragged(keys, values, kept):
+    batch, heads, length, _ = keys.shape
+    counts = kept.sum(-1).flatten()
+    starts = counts.cumsum(0) - counts
+    bounds = torch.stack([starts, starts + counts], -1).view(batch, heads, 2).tolist()
+    # Boolean indexing runs through (b, k, s) in order: heads one after another, each
+    # in order of time.
+    positions = torch.arange(length, dtype=torch.int32, device=keys.device)
+    return Ragged(
+        keys[kept], values[kept], positions.expand(batch, heads, -1)[kept],
+        starts.view(batch, heads).int(), counts.view(batch, heads).int(),
+        tuple(tuple(map(tuple, row)) for row in bounds),
+    )
+
+
+def capped(logits, softcap):
+    """softcap * tanh(logits / softcap), or the logits where there is no cap."""
+    return logits if softcap is None else softcap * torch.tanh(logits / softcap)
+
+
+def _like(stored, computing):
+    """Stored numbers in the type that is computed in: half precision widens."""
+    return stored if stored.dtype == computing.dtype else stored.to(computing.dtype)

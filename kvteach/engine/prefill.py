@@ -1,0 +1,284 @@
+"""One pass over the prompt; each layer is compressed as soon as it has been seen."""
+
+import time
+from dataclasses import dataclass
+
+import torch
+from transformers import DynamicCache
+from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
+
+from kvteach import attention, models
+from kvteach.caches import account, store
+from kvteach.caches.layer import CompressedLayer
+from kvteach.engine import dense
+from kvteach.engine.ledger import Ledger
+from kvteach.scores.layer import Layer
+
+
+@dataclass
+class _Read:
+    """What one layer's attention has read so far, beside its keys and values."""
+
+    queries: list
+    hidden: list
+    rotary: list
+
+
+class Prefill:
+    """Runs the model over ``plan.tokens_bt`` and builds the compressed layers."""
+
+    def __init__(self, model, plan):
+        self.model, self.plan = model, plan
+        self.score = plan.method.score if plan.evicts else None
+        self.budget = plan.method.budget
+        self.streams = self.score is not None and self.budget.scope == "layer" and (
+            not self._replays()
+        )
+        self.length = plan.tokens_bt.shape[1]
+        self.read = {}  # layer -> _Read, while its chunks come in
+        self.waiting = {}  # layer -> (keys, values), uncompressed
+        self.scores = {}  # layer -> score_ks of each sequence
+        self.layers = {}  # layer -> cache layer, finished
+        self.ledger = Ledger()
+        self.stop = 0  # tokens read, the present chunk included
+        self.inputs = {}  # layer -> (hidden states, rotary tables) of the present chunk
+        self.chunks = None  # transformers' cache, where the prompt comes in chunks
+
+    def run(self, chunk=None):
+        """Read everything; returns the cache layers in order and the ledger."""
+        began = time.perf_counter()
+        hooks = [
+            module.register_forward_pre_hook(self._note, with_kwargs=True)
+            for module in self.model.base_model.modules()
+            if hasattr(module, "layer_idx") and type(module).__name__.endswith("Attention")
+        ]
+        try:
+            with attention.replaced(self.model, self._attend, capped=True), torch.no_grad():
+                self._forward(chunk)
+        finally:
+            for hook in hooks:
+                hook.remove()
+        self._require_all_layers()
+        if self.waiting:
+            self._finish_together()
+        self.ledger.seconds["prefill"] = (
+            time.perf_counter() - began - self.ledger.seconds["compression"]
+        )
+        layers = [self.layers[index] for index in sorted(self.layers)]
+        self.ledger.note_compressed(layers, self.plan, self.model)
+        return layers, self.ledger
+
+    def _replays(self):
+        return getattr(self.score, "second_pass", False)
+
+    def _forward(self, chunk):
+        ids, mask = self.plan.tokens_bt, self.plan.mask_bt
+        padded = not bool(mask.all())
+        positions = (mask.long().cumsum(1) - 1).clamp_min(0)
+        step = min(chunk or self.length, self.length)
+        if step < self.length:
+            self.chunks = DynamicCache(config=self.model.config)
+        for first in range(0, self.length, step):
+            self.stop = min(first + step, self.length)
+            inputs = {"use_cache": self.chunks is not None}
+            if self.chunks is not None:
+                inputs[models.cache_argument(self.model)] = self.chunks
+            if padded:
+                inputs["attention_mask"] = mask[:, : self.stop].long()
+            self.model.base_model(
+                ids[:, first : self.stop],
+                position_ids=positions[:, first : self.stop],
+                **inputs,
+            )
+
+    # --- one layer ------------------------------------------------------------------
+
+    def _note(self, module, args, kwargs):
+        """Remember what an attention module is about to read."""
+        hidden = kwargs.get("hidden_states", args[0] if args else None)
+        self.inputs[module.layer_idx] = (hidden, kwargs.get("position_embeddings"))
+
+    def _attend(self, module, query, key, value, mask, scaling, softcap=None, **_):
+        output = dense.attend(module, query, key, value, mask, scaling, softcap)
+        index = module.layer_idx
+        if self.plan.windows[index] is None:
+            self._collect(index, query)
+        if self.stop == self.length:
+            began = time.perf_counter()
+            self._seen(module, key, value, scaling, softcap)
+            self.ledger.seconds["compression"] += time.perf_counter() - began
+            if self.chunks is not None:
+                self.chunks.layers[index] = DynamicLayer()  # we hold what we need of it
+        self.inputs.pop(index, None)
+        return output, None
+
+    def _collect(self, index, query):
+        """Keep what the score will read of this chunk: its rows and hidden states."""
+        if self.score is None or self._replays():
+            return
+        read = self.read.setdefault(index, _Read([], [], []))
+        hidden, rotary = self.inputs.get(index, (None, None))
+        read.queries.append(query)
+        if rotary is not None:
+            read.rotary.append(rotary)
+        if getattr(self.score, "hidden", False):
+            if hidden is None:
+                raise NotImplementedError(
+                    f"layer {index} does not show its hidden states, which "
+                    f"{self.plan.method.name} reads"
+                )
+            read.hidden.append(hidden)
+
+    def _seen(self, module, key, value, scaling, softcap):
+        """All rows of a layer have been read: score it, compress it if it stands alone."""
+        index = module.layer_idx
+        window = self.plan.windows[index]
+        if window is not None:
+            self.layers[index] = self._sliding(key, value, window)
+            return
+        if not torch.isfinite(key).all() or not torch.isfinite(value).all():
+            raise ValueError(
+                f"model: layer {index} makes keys or values that are not finite; its "
+                "weights hold NaN or infinities, or overflow in this dtype"
+            )
+        self.waiting[index] = (key, value)
+        if self.score is not None and not self._replays():
+            read = self.read.pop(index)
+            self.scores[index] = [
+                self._checked(self.score(view), index) if entries < view.length else _all(view)
+                for view, entries in zip(
+                    self._views(module, read, key, value, scaling, softcap), self.plan.entries
+                )
+            ]
+        self.ledger.note_peak(self._held())
+        if self.score is None:
+            self._store(index, [None] * len(key))
+        elif self.streams:
+            kept = [
+                self._keep([score], entries, [index])[0]
+                for score, entries in zip(self.scores.pop(index), self.plan.entries)
+            ]
+            self._store(index, kept)
+
+    def _views(self, module, read, key, value, scaling, softcap):
+        """The `Layer` of each sequence, without padding."""
+        query = read.queries[0] if len(read.queries) == 1 else torch.cat(read.queries, 2)
+        hidden = torch.cat(read.hidden, 1) if read.hidden else None
+        cos = torch.cat([c for c, _ in read.rotary], 1) if read.rotary else None
+        sin = torch.cat([s for _, s in read.rotary], 1) if read.rotary else None
+        for b, length in enumerate(self.plan.lengths):
+            first = self.length - length
+            turn = min(b, len(cos) - 1) if cos is not None else 0
+            yield Layer(
+                module.layer_idx,
+                query[b, :, first:],
+                key[b, :, first:],
+                value[b, :, first:],
+                scaling,
+                ranking=self.plan.rankings[b],
+                softcap=softcap,
+                cos_sd=None if cos is None else cos[turn, first:],
+                sin_sd=None if sin is None else sin[turn, first:],
+                hidden_td=None if hidden is None else hidden[b, first:],
+                module=module,
+            )
+
+    def _checked(self, score_ks, index):
+        """A rule's score, with the held-out last token above all; ValueError for NaN."""
+        if torch.isnan(score_ks).any():
+            raise ValueError(
+                f"model: {self.plan.method.name} scores keys of layer {index} as NaN; the "
+                "model's weights are not finite, or its logits overflow"
+            )
+        score_ks = score_ks.clone()
+        score_ks[:, -1] = torch.inf
+        return score_ks
+
+    def _keep(self, scores, entries, indices):
+        """Kept masks of one sequence, everything where the budget covers it."""
+        if entries >= scores[0].shape[1]:
+            return [torch.ones_like(score, dtype=torch.bool) for score in scores]
+        compressed = [i for i, window in enumerate(self.plan.windows) if window is None]
+        places = [compressed.index(index) for index in indices]
+        return self.budget(scores, entries, places, len(compressed))
+
+    def _store(self, index, kept):
+        """Turn a waiting layer into a compressed one; kept[b]: [K, S_b] or None for all."""
+        key, value = self.waiting.pop(index)
+        kept_bks = self.plan.mask_bt[:, None].expand(key.shape[:3]).clone()
+        for b, kept_ks in enumerate(kept):
+            if kept_ks is not None:
+                kept_bks[b, :, self.length - kept_ks.shape[1] :] = kept_ks
+        prefix = store.build(
+            self.plan.store, key[:, :, :-1], value[:, :, :-1], kept_bks[:, :, :-1]
+        )
+        self.layers[index] = CompressedLayer(prefix, self.length - 1)
+
+    def _sliding(self, key, value, window):
+        """transformers' own layer, holding the window before the held-out token."""
+        layer = DynamicSlidingWindowLayer(sliding_window=window)
+        recent = slice(-window, -1) if key.shape[2] > window else slice(0, -1)
+        layer.update(key[:, :, recent].clone(), value[:, :, recent].clone())
+        layer.cumulative_length = self.length - 1
+        return layer
+
+    # --- all layers together ----------------------------------------------------------
+
+    def _finish_together(self):
+        """Score by a second pass if the rule asks for one, then divide one budget."""
+        began = time.perf_counter()
+        indices = sorted(self.waiting)
+        kept = {index: [] for index in indices}
+        for b, entries in enumerate(self.plan.entries):
+            scores = self._replayed(b) if self._replays() else [
+                self.scores[index][b] for index in indices
+            ]
+            if self.budget.scope == "layer":
+                chosen = [self._keep([s], entries, [i])[0] for s, i in zip(scores, indices)]
+            else:
+                chosen = self._keep(scores, entries, indices)
+            for index, kept_ks in zip(indices, chosen):
+                kept[index].append(kept_ks)
+        for index in indices:
+            self._store(index, kept[index])
+            self.ledger.note_peak(self._held())
+        self.ledger.seconds["compression"] += time.perf_counter() - began
+
+    def _replayed(self, b):
+        """Scores of sequence ``b`` by reading it again over its own full cache."""
+        if self.plan.entries[b] >= self.plan.lengths[b]:
+            return [torch.zeros(k.shape[1], self.plan.lengths[b]) for k, _ in self.waiting.values()]
+        first = self.length - self.plan.lengths[b]
+        cache = DynamicCache()
+        for index in sorted(self.waiting):
+            key, value = self.waiting[index]
+            cache.update(key[b : b + 1, :, first:], value[b : b + 1, :, first:], index)
+        self.ledger.note_peak(self._held() + account.held_bytes(cache))
+        scores = self.score.replay(
+            self.model, self.plan.tokens_bt[b, first:], cache, self.plan.rankings[b]
+        )
+        return [self._checked(score, index) for index, score in zip(sorted(self.waiting), scores)]
+
+    def _held(self):
+        """Bytes of keys, values and scores that exist now."""
+        finished = (
+            t for layer in self.layers.values() for t in account.layer_tensors(layer).values()
+        )
+        waiting = (t for pair in self.waiting.values() for t in pair)
+        scores = (t for layer in self.scores.values() for t in layer)
+        return account.storage_bytes([*finished, *waiting, *scores])
+
+    def _require_all_layers(self):
+        missing = [
+            i for i in range(len(self.plan.windows)) if i not in self.layers | self.waiting
+        ]
+        if missing:
+            raise NotImplementedError(
+                f"layers {missing} did not call the attention function: they hold no "
+                "softmax attention, or the model does not use transformers' registry"
+            )
+
+
+def _all(view):
+    """A score where nothing has to go."""
+    return torch.zeros(view.keys_ksd.shape[:2])

@@ -1,0 +1,183 @@
+"""A compressed prompt and what follows it: logits, text, further turns, files."""
+
+from pathlib import Path
+
+import torch
+from transformers import Cache
+from transformers.cache_utils import DynamicSlidingWindowLayer
+
+from kvteach import attention, models
+from kvteach.caches import account
+from kvteach.caches.layer import CompressedLayer
+from kvteach.engine import dense, files
+
+_OURS = ("input_ids", "inputs_embeds", "attention_mask", "position_ids", "cache",
+         "past_key_values", "cache_implementation", "use_cache", "cache_position")
+
+
+class Compressed:
+    """A prompt in a compressed cache, and every token since.
+
+    Made by `kvteach.engine.compress`. `logits` and `generate` go on from where the
+    last call ended, so a conversation has as many turns as it likes; `fork` starts a
+    branch. Several may be alive on one model: all state is here, none on the model.
+    """
+
+    def __init__(self, model, cache, tokens_bt, mask_bt, method, ledger):
+        self.model = model
+        self.cache = cache
+        self.tokens_bt = tokens_bt  # every token so far; those not in the cache wait
+        self.mask_bt = mask_bt  # False on padding
+        self.method = method  # name
+        self.ledger = ledger
+        self._last = None  # logits after the newest token, [B, vocabulary], once read
+
+    @classmethod
+    def start(cls, model, layers, plan, ledger):
+        """A session whose held-out token, and a question that came after, wait."""
+        fresh = plan.pending_bt[:, 1:]
+        tokens = torch.cat([plan.tokens_bt, fresh], 1)
+        mask = torch.cat([plan.mask_bt, torch.ones_like(fresh, dtype=torch.bool)], 1)
+        return cls(model, Cache(layers=layers), tokens, mask, plan.method.name, ledger)
+
+    def held_bytes(self):
+        """Bytes of all layers now, tail with its slack included, counted from storage."""
+        return account.held_bytes(self.cache)
+
+    def logits(self, tokens=None):
+        """Read ``tokens`` [n] or [B, n]; return logits [B, n + 1, vocabulary].
+
+        Entry 0 predicts the first of ``tokens``, the last what follows them. Positions
+        are those of the uncompressed text. Nothing is read without ``tokens`` when
+        the next-token logits are known already.
+        """
+        new = self._continuation(tokens)
+        count = 0 if new is None else new.shape[1]
+        self._append(new)
+        waiting = self.tokens_bt.shape[1] - self.cache.get_seq_length()
+        if not waiting:
+            return self._last[:, None]
+        kept = min(waiting, count + 1)
+        with self._attention(), torch.no_grad():
+            read = self.model(
+                self.tokens_bt[:, -waiting:],
+                attention_mask=None if bool(self.mask_bt.all()) else self.mask_bt.long(),
+                position_ids=(self.mask_bt.long().cumsum(1) - 1)[:, -waiting:],
+                logits_to_keep=kept,
+                **{models.cache_argument(self.model): self.cache},
+            ).logits
+        if kept < count + 1:
+            read = torch.cat([self._last[:, None], read], 1)
+        self._last = read[:, -1]
+        return read
+
+    def generate(self, tokens=None, **options):
+        """New token ids [B, n] after ``tokens`` [T] or [B, T], by ``model.generate``.
+
+        options: those of transformers (max_new_tokens, do_sample, num_beams, ...). With
+        several beams or returned sequences the session itself stays where it was,
+        otherwise it has then read everything but the newest token. Raises ValueError
+        for options that the session sets itself.
+        """
+        if clash := sorted(set(options) & set(_OURS)):
+            raise ValueError(f"{clash[0]}: the session sets this itself")
+        new = self._continuation(tokens)
+        beams = options.get("num_beams") or 1
+        copies = max(beams, options.get("num_return_sequences") or 1)
+        target = self if copies == 1 else self.fork()
+        target._append(new)
+        target._hold_one()
+        before = target.tokens_bt.shape[1]
+        if copies > 1:
+            for layer in target.cache.layers:
+                layer.batch_repeat_interleave(copies)
+        with target._attention():
+            output = self.model.generate(
+                target.tokens_bt,
+                attention_mask=target.mask_bt.long(),
+                **{models.cache_argument(self.model): target.cache},
+                **options,
+            )
+        sequences = output if isinstance(output, torch.Tensor) else output.sequences
+        if copies == 1:
+            target._append(sequences[:, before:])
+            target._last = None
+        return sequences[:, before:] if output is sequences else output
+
+    def fork(self):
+        """A session that goes on by itself from here; kept keys are shared, not copied."""
+        layers = [_fork_layer(layer) for layer in self.cache.layers]
+        other = Compressed(
+            self.model, Cache(layers=layers), self.tokens_bt, self.mask_bt, self.method,
+            self.ledger,
+        )
+        other._last = self._last
+        return other
+
+    def save(self, path):
+        """Write the cache and the tokens as safetensors; `restore` reads them."""
+        files.write(Path(path), self)
+
+    # --- inside -------------------------------------------------------------------
+
+    def _attention(self):
+        return attention.replaced(self.model, self._attend, capped=True)
+
+    def _attend(self, module, query, key, value, mask, scaling, softcap=None, **_):
+        layer = self.cache.layers[module.layer_idx]
+        if isinstance(layer, CompressedLayer):
+            return layer.attend(query, mask, scaling, softcap), None
+        return dense.attend(module, query, key, value, mask, scaling, softcap), None
+
+    def _continuation(self, tokens):
+        """Checked ids [B, n], None for none."""
+        if tokens is None:
+            return None
+        new = torch.as_tensor(tokens)
+        batch = len(self.tokens_bt)
+        if new.ndim not in (1, 2) or new.numel() == 0 or new.is_floating_point():
+            raise ValueError(f"tokens: {new.dtype} of shape {list(new.shape)}; need ids [n] or [B, n]")
+        new = new.reshape(-1, new.shape[-1]).long().to(self.tokens_bt.device)
+        if len(new) not in (1, batch):
+            raise ValueError(f"tokens: {len(new)} rows; need 1 or {batch}")
+        vocabulary = account.text_config(self.model.config).vocab_size
+        if not 0 <= new.min() <= new.max() < vocabulary:
+            raise ValueError(
+                f"tokens: ids {int(new.min())} .. {int(new.max())} leave the vocabulary, "
+                f"0 .. {vocabulary - 1}"
+            )
+        return new.expand(batch, -1)
+
+    def _append(self, new):
+        if new is not None:
+            self.tokens_bt = torch.cat([self.tokens_bt, new], 1)
+            seen = torch.ones_like(new, dtype=torch.bool)
+            self.mask_bt = torch.cat([self.mask_bt, seen], 1)
+
+    def _hold_one(self):
+        """transformers generates from a token that it reads: make sure that one waits."""
+        if self.cache.get_seq_length() < self.tokens_bt.shape[1]:
+            return
+        if not all(isinstance(layer, CompressedLayer) for layer in self.cache.layers):
+            raise ValueError(
+                "tokens: everything has been read, and a sliding window cannot step back; "
+                "pass the next tokens"
+            )
+        self.cache.crop(-1)
+
+
+def _fork_layer(layer):
+    if isinstance(layer, CompressedLayer):
+        return layer.fork()
+    other = DynamicSlidingWindowLayer(sliding_window=layer.sliding_window)
+    other.update(layer.keys.clone(), layer.values.clone())
+    other.cumulative_length = layer.cumulative_length
+    return other
+
+
+def restore(model, path):
+    """The `Compressed` that was saved to ``path``, on ``model``.
+
+    Raises ValueError for a file that another model wrote or that is none of ours.
+    """
+    return files.read(Path(path), model, Compressed)
