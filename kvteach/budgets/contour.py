@@ -22,8 +22,8 @@ class ContourKV:
 
         S_lk = F | {j not in F : score_lk[j] >= tau},   F the last ``floor`` positions
 
-    tau is what makes the mean of |S_lk| over layers and heads equal ``entries``. So
-    it is a pooled top-k: all other scores of the model in one ranking. Heads whose
+    tau is what makes the mean size of S_lk over layers and heads equal ``entries``.
+    So it is a pooled top-k: all other scores of the model in one ranking. Heads whose
     scores are flat have many keys above the line and get more. Ties at tau fall as
     in `pooled_top_k`, and the total is exact.
 
@@ -48,7 +48,9 @@ class ContourKV:
 
     def __post_init__(self):
         if self.enforcement not in ENFORCEMENTS:
-            raise ValueError(f"enforcement: {self.enforcement!r}; legal are {ENFORCEMENTS}")
+            raise ValueError(
+                f"enforcement: {self.enforcement!r}; legal are {ENFORCEMENTS}"
+            )
         if self.floor < 0:
             raise ValueError(f"floor: {self.floor}; legal is 0 and above")
 

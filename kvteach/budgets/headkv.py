@@ -38,7 +38,8 @@ class HeadKV:
         if not self.beta >= 1:
             raise ValueError(f"beta: {self.beta}; legal is 1 and above")
         given = torch.as_tensor(self.importance)
-        if given.dim() != 2 or not (given >= 0).all() or not 0 < given.sum() < torch.inf:
+        legal = given.dim() == 2 and (given >= 0).all() and 0 < given.sum() < torch.inf
+        if not legal:
             raise ValueError(
                 f"importance: shape {list(given.shape)}, sum {given.sum().item()}; "
                 "legal is [L, K] of finite numbers >= 0, not all 0"

@@ -18,7 +18,8 @@ def top_k(score, count):
     count = torch.as_tensor(count, device=score.device)
     length = score.shape[-1]
     if score.isnan().any():
-        raise ValueError(f"score: {int(score.isnan().sum())} of {score.numel()} are NaN")
+        bad = int(score.isnan().sum())
+        raise ValueError(f"score: {bad} of {score.numel()} are NaN")
     if (count < 0).any() or (count > length).any():
         raise ValueError(f"count: {count.tolist()}; legal are 0 .. {length}")
     order = score.argsort(dim=-1, descending=True, stable=True)
