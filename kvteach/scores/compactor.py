@@ -54,7 +54,8 @@ class Compactor:
 
     def __call__(self, layer):
         kv_heads, length = layer.keys_ksd.shape[:2]
-        score_ks = torch.full((kv_heads, length), torch.inf, device=layer.keys_ksd.device)
+        device = layer.keys_ksd.device
+        score_ks = torch.full((kv_heads, length), torch.inf, device=device)
         begin, end = self.first, length - self.last
         if end > begin:
             leverage = _standardised(self.leverage(layer, begin, end))

@@ -44,8 +44,8 @@ class H2O:
     def __call__(self, layer):
         mass_ks = over_groups(self._mass(layer), layer.keys_ksd.shape[0])
         if self.recent is None:
-            entered_ks = torch.stack([entry_budgets(mass_s) for mass_s in mass_ks.cpu()])
-            return -entered_ks.to(mass_ks)
+            entered = [entry_budgets(mass_s) for mass_s in mass_ks.cpu()]
+            return -torch.stack(entered).to(mass_ks)
         if self.recent:
             mass_ks[:, -self.recent :] = torch.inf
         return mass_ks

@@ -89,10 +89,11 @@ class Layer:
         """Queries or keys before rotary embedding: the rotation turned back.
 
         first: position of the first of the T rows; by default they are the last T.
-        Exact up to rounding, also for partial rotary embeddings.
+        Returns a new float32 tensor, which the caller may overwrite. Exact up to
+        rounding, also for partial rotary embeddings.
         """
         if self.cos_sd is None:
-            return states_htd.float()
+            return states_htd.to(torch.float32, copy=True)
         rows = states_htd.shape[1]
         first = self.length - rows if first is None else first
         cos = self.cos_sd[first : first + rows].float()
@@ -101,9 +102,11 @@ class Layer:
         cos, sin = cos / scale, sin / scale
         turned_htd = states_htd.to(torch.float32, copy=True)
         half = cos.shape[-1] // 2
-        one, two = states_htd[..., :half].float(), states_htd[..., half : 2 * half].float()
+        one = states_htd[..., :half].float()
+        two = states_htd[..., half : 2 * half].float()
         turned_htd[..., :half].mul_(cos[:, :half]).addcmul_(two, sin[:, half:])
-        turned_htd[..., half : 2 * half].mul_(cos[:, half:]).addcmul_(one, sin[:, :half], value=-1)
+        turned_htd[..., half : 2 * half].mul_(cos[:, half:])
+        turned_htd[..., half : 2 * half].addcmul_(one, sin[:, :half], value=-1)
         return turned_htd
 
 

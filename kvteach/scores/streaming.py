@@ -15,8 +15,8 @@ class StreamingLLM:
     """Sinks stay, and of the other keys the latest.
 
     score_j = +inf for j < sinks, else j. [K, S] float32, the same for every head and
-    layer. Reads nothing but the length: O(K S). No error: a prompt shorter than the
-    sinks stays whole.
+    layer. Reads nothing but the length: O(K S). A prompt shorter than the sinks stays
+    whole. Raises ValueError for negative sinks.
 
     Positions are kept true after eviction; the paper counts positions inside the
     cache instead, which is for streams longer than the model's context.
@@ -27,8 +27,12 @@ class StreamingLLM:
     window = 0
     hidden = False
 
+    def __post_init__(self):
+        if self.sinks < 0:
+            raise ValueError(f"sinks: {self.sinks}; need at least 0 keys")
+
     def __call__(self, layer):
-        keys_ksd = layer.keys_ksd
-        score_s = torch.arange(layer.length, dtype=torch.float32, device=keys_ksd.device)
+        device = layer.keys_ksd.device
+        score_s = torch.arange(layer.length, dtype=torch.float32, device=device)
         score_s[: self.sinks] = torch.inf
-        return score_s.expand(keys_ksd.shape[0], -1).clone()
+        return score_s.expand(layer.keys_ksd.shape[0], -1).clone()
