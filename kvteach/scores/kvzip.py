@@ -149,7 +149,7 @@ class KVzip:
                 self.sinks,
                 scaling,
                 others.get("softcap"),
-                read[index].norm(dim=-1).reciprocal() if self.plus else None,
+                read.pop(index).norm(dim=-1).reciprocal() if self.plus else None,
             )
             if self.plus:
                 peaks_hc = peaks_hc * _written_norms(
@@ -163,7 +163,7 @@ class KVzip:
         positions = torch.arange(len(ids), device=model.device) + cached[0][0].shape[1]
         hooks = _remember_hidden(model, read) if self.plus else []
         try:
-            with attention.replaced(model, attend), torch.no_grad():
+            with attention.replaced(model, attend, capped=True), torch.no_grad():
                 model.base_model(
                     ids[None].to(model.device),
                     position_ids=positions[None],

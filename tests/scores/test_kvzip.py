@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from transformers import (
     AutoModelForCausalLM,
     DynamicCache,
+    Gemma2Config,
+    Gemma3TextConfig,
     LlamaConfig,
     MistralConfig,
     Olmo2Config,
@@ -35,13 +37,21 @@ EAGER = 3e-6
 weight; three layers of sharp attention carry that on, some tenfold a layer."""
 
 WORDS = Instruction(first=(3, 4, 5), later=(6, 7), answer=(8,))
-FAMILIES = [LlamaConfig, Qwen3Config, Olmo2Config, MistralConfig]
+FAMILIES = [
+    LlamaConfig,
+    Qwen3Config,
+    Olmo2Config,
+    MistralConfig,
+    Gemma2Config,
+    Gemma3TextConfig,
+]
 
 
 def tiny(config_class=LlamaConfig, dtype=torch.float64, **changes):
     torch.manual_seed(5)  # transformers initialises from the global generator
     config = config_class(**{**SHAPE, **changes})
-    return AutoModelForCausalLM.from_config(config, attn_implementation="sdpa").to(dtype).eval()
+    usual = "eager" if config_class is Gemma2Config else "sdpa"  # Gemma 2 caps logits
+    return AutoModelForCausalLM.from_config(config, attn_implementation=usual).to(dtype).eval()
 
 
 def prefilled(model, tokens):
@@ -53,10 +63,11 @@ def prefilled(model, tokens):
 
 def full_matrices(model, tokens):
     """Transformers' own eager attention [layer][H, T, T], and hidden states, float64."""
+    before = model.config._attn_implementation
     model.set_attn_implementation("eager")
     with torch.no_grad():
         out = model(tokens[None], output_attentions=True, output_hidden_states=True)
-    model.set_attn_implementation("sdpa")
+    model.set_attn_implementation(before)
     return [a[0].double() for a in out.attentions], [h[0].double() for h in out.hidden_states]
 
 
