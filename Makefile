@@ -5,7 +5,7 @@ PY := .venv/bin/python
 PORT ?= 8000
 BROWSER := $(shell command -v chromium chromium-browser google-chrome 2>/dev/null | head -n 1)
 
-.PHONY: help book test serve lab notebooks exercises clean venv
+.PHONY: help book test serve lab notebooks exercises peer clean venv
 
 help:
 	@echo "make book       install what is needed, run and render every chapter"
@@ -14,6 +14,7 @@ help:
 	@echo "make lab        open the chapters as notebooks in JupyterLab"
 	@echo "make notebooks  write each chapter as an .ipynb into _build/notebooks"
 	@echo "make exercises  write the exercise stubs from the worked solutions"
+	@echo "make peer       record what the kvpress library keeps, for the tests"
 	@echo "make clean      delete what was built (.venv stays)"
 
 venv:
@@ -40,6 +41,9 @@ notebooks: venv
 
 exercises: venv
 	@$(PY) -m kvteach.grading.stubs
+
+peer: venv
+	@$(PY) tools/peer_fixtures.py
 
 clean:
 	rm -rf _build build .pytest_cache
