@@ -1,0 +1,1 @@
+"""Made offline, once a model: gates and tables that compression reads at run time."""
