@@ -39,7 +39,9 @@ def shape(config):
     config = text_config(config)
     if getattr(config, "kv_lora_rank", None):
         raise NotImplementedError("latent attention stores no keys and values per head")
-    heads = config.num_attention_heads
+    heads = getattr(config, "num_attention_heads", None)
+    if not heads:
+        raise NotImplementedError(f"{type(config).__name__} describes no attention heads")
     kv_heads = getattr(config, "num_key_value_heads", None) or heads
     head_dim = getattr(config, "head_dim", None) or config.hidden_size // heads
     return config.num_hidden_layers, kv_heads, head_dim
@@ -47,7 +49,7 @@ def shape(config):
 
 def text_config(config):
     """The language model's part of a configuration that also describes images."""
-    return config.gettext_config() if hasattr(config, "gettext_config") else config
+    return config.get_text_config() if hasattr(config, "get_text_config") else config
 
 
 def _require_counts(**counts):

@@ -10,7 +10,7 @@ counted). A prefix never changes; tokens that come later go to the tail of the l
     ragged   [sum of kept, D], flat, with offsets: pays for exactly what is kept
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import torch
 
@@ -120,6 +120,7 @@ class Ragged:
     starts_bk: torch.Tensor  # int32
     counts_bk: torch.Tensor  # int32
     segments: tuple  # the same as Python numbers, for the loop on the CPU
+    _cached: list = field(default_factory=list, init=False, repr=False, compare=False)
 
     def tensors(self):
         """What this prefix owns."""
@@ -144,21 +145,33 @@ class Ragged:
     def attend(self, queries_bkxd, tail_logits, tail_values, softcap):
         """Softmax attention over prefix and tail together, [B, K, X, D].
 
-        Reads each kept key and value once, never a padded copy of them.
+        Reads each kept key and value once, never a padded copy of them. The loop is
+        lean because at a token a time its overhead, not its arithmetic, is the cost.
         """
-        output = torch.empty_like(queries_bkxd)
-        for sequence, heads in enumerate(self.segments):
-            for head, (start, stop) in enumerate(heads):
-                queries_xd = queries_bkxd[sequence, head]
-                keys_sd = _like(self.keys_nd[start:stop], queries_xd)
-                logits = capped(torch.mm(queries_xd, keys_sd.t()), softcap)
-                weights = torch.cat([logits, tail_logits[sequence, head]], -1).softmax(-1)
-                kept, tail = weights.split([stop - start, weights.shape[1] - stop + start], 1)
-                values_sd = _like(self.values_nd[start:stop], queries_xd)
-                output[sequence, head] = torch.addmm(
-                    torch.mm(tail, tail_values[sequence, head]), kept, values_sd
-                )
-        return output
+        outputs = []
+        for (keys_dn, values_nd), queries_xd, logits_xt, values_td in zip(
+            self._views(),
+            queries_bkxd.flatten(0, 1).unbind(),
+            tail_logits.flatten(0, 1).unbind(),
+            tail_values.flatten(0, 1).unbind(),
+        ):
+            logits = capped(queries_xd.mm(_like(keys_dn, queries_xd)), softcap)
+            weights = torch.cat((logits, logits_xt), 1).softmax(1)
+            kept, tail = weights.split_with_sizes((keys_dn.shape[1], logits_xt.shape[1]), 1)
+            outputs.append(
+                torch.addmm(tail.mm(values_td), kept, _like(values_nd, queries_xd))
+            )
+        return torch.stack(outputs).view_as(queries_bkxd)
+
+    def _views(self):
+        """(keys [D, n], values [n, D]) of every sequence and head: views, made once."""
+        if not self._cached:
+            self._cached.extend(
+                (self.keys_nd[start:stop].t(), self.values_nd[start:stop])
+                for heads in self.segments
+                for start, stop in heads
+            )
+        return self._cached
 
 
 def _ragged(keys, values, kept):

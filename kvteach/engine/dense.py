@@ -36,7 +36,8 @@ def _tile(query, key, value, mask, scaling, softcap, first):
         seen = torch.arange(length, device=query.device) <= position[:, None]
     else:
         seen = mask[:, :, None, first : first + _ROWS]
-    weights = logits.masked_fill(~seen, -torch.inf).softmax(-1)
+    # A row of padding sees nothing: its output is 0, not NaN, as in SDPA.
+    weights = logits.masked_fill(~seen, -torch.inf).softmax(-1).nan_to_num(0.0)
     output = (weights @ value[:, :, None].float()).flatten(1, 2)
     return output.transpose(1, 2).to(query.dtype)
 

@@ -20,6 +20,8 @@ _FORMAT = "kvteach.compressed.1"
 def write(path, session):
     """Write tokens, mask and every layer of ``session`` to ``path``."""
     tensors = {"tokens": session.tokens_bt, "mask": session.mask_bt}
+    if session.last is not None:
+        tensors["last"] = session.last
     kinds = []
     for index, layer in enumerate(session.cache.layers):
         kinds.append(_kind(layer))
@@ -61,7 +63,7 @@ def read(path, model, session_class):
     ledger = Ledger(**described["ledger"])
     ledger.kept = [torch.tensor(kept) for kept in ledger.kept]
     return session_class(model, Cache(layers=layers), tensors["tokens"], tensors["mask"],
-                         described["method"], ledger)
+                         described["method"], ledger, tensors.get("last"))
 
 
 def _kind(layer):

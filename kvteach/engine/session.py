@@ -23,14 +23,14 @@ class Compressed:
     branch. Several may be alive on one model: all state is here, none on the model.
     """
 
-    def __init__(self, model, cache, tokens_bt, mask_bt, method, ledger):
+    def __init__(self, model, cache, tokens_bt, mask_bt, method, ledger, last=None):
         self.model = model
         self.cache = cache
         self.tokens_bt = tokens_bt  # every token so far; those not in the cache wait
         self.mask_bt = mask_bt  # False on padding
         self.method = method  # name
         self.ledger = ledger
-        self._last = None  # logits after the newest token, [B, vocabulary], once read
+        self.last = last  # logits after the newest token, [B, vocabulary], once read
 
     @classmethod
     def start(cls, model, layers, plan, ledger):
@@ -56,7 +56,7 @@ class Compressed:
         self._append(new)
         waiting = self.tokens_bt.shape[1] - self.cache.get_seq_length()
         if not waiting:
-            return self._last[:, None]
+            return self.last[:, None]
         kept = min(waiting, count + 1)
         with self._attention(), torch.no_grad():
             read = self.model(
@@ -67,8 +67,8 @@ class Compressed:
                 **{models.cache_argument(self.model): self.cache},
             ).logits
         if kept < count + 1:
-            read = torch.cat([self._last[:, None], read], 1)
-        self._last = read[:, -1]
+            read = torch.cat([self.last[:, None], read], 1)
+        self.last = read[:, -1]
         return read
 
     def generate(self, tokens=None, **options):
@@ -101,7 +101,7 @@ class Compressed:
         sequences = output if isinstance(output, torch.Tensor) else output.sequences
         if copies == 1:
             target._append(sequences[:, before:])
-            target._last = None
+            target.last = None
         return sequences[:, before:] if output is sequences else output
 
     def fork(self):
@@ -111,7 +111,7 @@ class Compressed:
             self.model, Cache(layers=layers), self.tokens_bt, self.mask_bt, self.method,
             self.ledger,
         )
-        other._last = self._last
+        other.last = self.last
         return other
 
     def save(self, path):
