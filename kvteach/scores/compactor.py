@@ -29,8 +29,10 @@ class Compactor:
     by a generator of this rule's own, seeded with seed + the layer's index.
 
     Deviations from kvpress 0.5.5, which leaves the factor 1 / sqrt(D) out of the
-    logits and lets the padding of the last tile compete with a logit near 0: here
-    logits are the model's own (but never soft-capped), and there is no padding.
+    logits and lets the padding of the last tile take part, as keys of logit 0 and as
+    rows that look everywhere alike: here logits are the model's own (but never
+    soft-capped), and there is no padding. Where no tile is padded and the scaling is
+    1, the scores are the same.
 
     Cost 2 H S tile D + 2 K S sketch (D + 2 sketch) FLOP, 4 H tile^2 bytes a tile.
 
