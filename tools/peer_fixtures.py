@@ -228,7 +228,8 @@ def run_one(model, tokens, name, press, layers, tensors):
         watch(scorer, seen)
     else:
         watch_after(press, seen, known)
-    tokenizer = kvzip_press.AutoTokenizer if model.config.name_or_path else NoTokenizer
+    named = model.config.name_or_path
+    tokenizer = kvzip_press.AutoTokenizer if named else NoTokenizer
     model.set_attn_implementation("eager" if name == "observed" else "sdpa")
     cache = DynamicCache()
     with mock.patch.object(kvzip_press, "AutoTokenizer", tokenizer):
@@ -236,7 +237,8 @@ def run_one(model, tokens, name, press, layers, tensors):
             model(tokens, past_key_values=cache)
     for index in layers:
         score, full = seen[index]
-        masked = getattr(model.model.layers[index].self_attn, "masked_key_indices", None)
+        attention = model.model.layers[index].self_attn
+        masked = getattr(attention, "masked_key_indices", None)
         if masked is None:
             kept = find(cache.layers[index].keys[0], full[0])
         else:

@@ -55,8 +55,8 @@ def tiny(config, tensors):
 
     model = LlamaForCausalLM(LlamaConfig(**config)).eval()
     prefix = "model/"
-    weights = {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
-    model.load_state_dict(weights)
+    named = {n.removeprefix(prefix): n for n in tensors if n.startswith(prefix)}
+    model.load_state_dict({short: tensors[name] for short, name in named.items()})
     return model
 
 
@@ -65,7 +65,8 @@ def layers_of(model, tokens):
     read, layers = {}, []
 
     def remember(module, arguments, named):
-        read[module.layer_idx] = (named["hidden_states"][0], named["position_embeddings"])
+        hidden, rotary = named["hidden_states"], named["position_embeddings"]
+        read[module.layer_idx] = (hidden[0], rotary)
 
     def attend(module, query, key, value, mask, scaling, **others):
         from transformers import AttentionInterface
@@ -84,7 +85,8 @@ def layers_of(model, tokens):
                 module=module,
             )
         )
-        return AttentionInterface()["sdpa"](module, query, key, value, mask, scaling=scaling)
+        sdpa = AttentionInterface()["sdpa"]
+        return sdpa(module, query, key, value, mask, scaling=scaling)
 
     hooks = [
         layer.self_attn.register_forward_pre_hook(remember, with_kwargs=True)

@@ -59,7 +59,9 @@ def test_only_recorded_rows_that_may_rank(generator, rows, ranking):
     close(ExpectedAttention(future=30)(made.layer), written_out(made, 4, 30))
 
 
-@pytest.mark.parametrize("length, future", [(2, 7), (5, 512), (40, 39), (40, 40), (40, 41)])
+@pytest.mark.parametrize(
+    "length, future", [(2, 7), (5, 512), (40, 39), (40, 40), (40, 41)]
+)
 def test_future_rotation(generator, length, future):
     """The tables reach ``length``; the positions after them follow by doubling.
 

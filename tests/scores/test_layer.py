@@ -21,13 +21,15 @@ def test_tiles_are_the_rows_that_may_rank(generator):
     tiles = list(layer.tiles(12, size=5))
     assert [(first, last) for first, last, _ in tiles] == [(21, 26), (26, 31), (31, 33)]
     together = torch.cat([weights for _, _, weights in tiles], 1)
-    torch.testing.assert_close(together.double(), attention(layer)[:, 11:23], atol=3e-6, rtol=0)
+    expected = attention(layer)[:, 11:23]
+    torch.testing.assert_close(together.double(), expected, atol=3e-6, rtol=0)
 
 
 @pytest.mark.parametrize("rows, ranking, count", [(8, None, 9), (8, 34, 3), (8, 30, 1)])
 def test_too_few_rows_are_an_error(generator, rows, ranking, count):
     layer = random_layer(generator, rows=rows, ranking=ranking).layer
-    with pytest.raises(ValueError, match=rf"layer 3: \d rows can rank, {count} are needed"):
+    message = rf"layer 3: \d rows can rank, {count} are needed"
+    with pytest.raises(ValueError, match=message):
         layer.rows(count)
 
 

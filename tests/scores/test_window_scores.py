@@ -18,7 +18,8 @@ def snapkv_written_out(layer, window, kernel, pooling):
     earlier = layer.length - window
     pooled_hs = torch.full_like(mean_hs, torch.inf)
     for key in range(earlier):
-        near = mean_hs[:, max(key - kernel // 2, 0) : min(key + kernel // 2 + 1, earlier)]
+        reach = kernel // 2
+        near = mean_hs[:, max(key - reach, 0) : min(key + reach + 1, earlier)]
         pooled_hs[:, key] = near.sum(1) / kernel if pooling == "mean" else near.amax(1)
     return group_mean(pooled_hs, layer)
 
