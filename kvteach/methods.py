@@ -8,10 +8,25 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
+from kvteach.budgets.adakv import AdaKV
+from kvteach.budgets.chunks import WholeChunks
+from kvteach.budgets.contour import ContourKV
+from kvteach.budgets.headkv import HeadKV
+from kvteach.budgets.pyramid import PyramidKV
 from kvteach.budgets.uniform import Uniform
+from kvteach.scores import head_importance
+from kvteach.scores.chunkkv import ChunkKV
+from kvteach.scores.compactor import Compactor
+from kvteach.scores.expected import ExpectedAttention
+from kvteach.scores.fastkvzip import FastKVzip
+from kvteach.scores.h2o import H2O
+from kvteach.scores.keydiff import KeyDiff
 from kvteach.scores.knorm import KNorm
+from kvteach.scores.kvzap import KVzap
+from kvteach.scores.kvzip import KVzip
 from kvteach.scores.snapkv import SnapKV
 from kvteach.scores.streaming import StreamingLLM
+from kvteach.scores.tova import TOVA
 
 
 @dataclass(frozen=True)
@@ -21,20 +36,64 @@ class Method:
     name: str
     score: Any  # None keeps everything
     budget: Any
-    store: str
-    source: str  # key in the book's bibliography
+    store: str  # "padded" where heads of a layer keep equally many, else "ragged"
+    source: str = ""  # key in the book's bibliography
     deviations: str = ""
 
 
-_METHODS = (
-    Method("full", None, Uniform(), "padded", ""),
-    Method("streaming", StreamingLLM(), Uniform(), "padded", "xiao2024efficient"),
-    Method("snapkv", SnapKV(), Uniform(), "padded", "li2024snapkv"),
-    Method("knorm", KNorm(), Uniform(), "padded", "devoto2024simple"),
+def _headkv():
+    """HeadKV with the importance that ships for the bundled model."""
+    return Method(
+        "headkv", PAPER_WINDOW, HeadKV(head_importance.load()), "ragged", "fu2024headkv",
+        "importance from needle prompts without a reasoning chain; exact totals",
+    )
+
+
+PAPER_WINDOW = SnapKV(window=32, kernel=7, pooling="max")
+"""SnapKV's score with the numbers of the papers' own code; the default are kvpress's."""
+
+POOLED = ContourKV(floor=0)
+"""All scores of the model in one ranking: what the KVzip family divides its budget by."""
+
+_CHOICES = (
+    Method("full", None, Uniform(), "padded"),
+    Method("streaming", StreamingLLM(), Uniform(), "padded", "xiao2024streamingllm",
+           "keys keep their positions, as all methods here"),
+    Method("h2o", H2O(), Uniform(), "padded", "zhang2023h2o",
+           "evicts once, after the prompt, not at every step"),
+    Method("tova", TOVA(), Uniform(), "padded", "oren2024tova",
+           "evicts once, after the prompt, not at every step"),
+    Method("snapkv", SnapKV(), Uniform(), "padded", "li2024snapkv",
+           "window and pooling of kvpress"),
+    Method("pyramidkv", SnapKV(), PyramidKV(), "padded", "cai2024pyramidkv",
+           "exact totals"),
+    Method("adakv", SnapKV(), AdaKV(), "ragged", "feng2024adakv",
+           "safeguard of kvpress, .2; the authors' code has .5"),
+    _headkv,
+    Method("chunkkv", ChunkKV(), WholeChunks(), "padded", "liu2025chunkkv",
+           "never above the budget"),
+    Method("knorm", KNorm(), Uniform(), "padded", "devoto2024knorm"),
+    Method("keydiff", KeyDiff(), Uniform(), "padded", "park2025keydiff",
+           "evicts once, after the prompt"),
+    Method("expected", ExpectedAttention(), Uniform(), "padded", "devoto2025expected"),
+    Method("compactor", Compactor(), Uniform(), "padded", "chari2025compactor",
+           "scaled logits; a fixed blend"),
+    Method("kvzip", KVzip(), POOLED, "ragged", "kim2025kvzip"),
+    Method("fastkvzip", FastKVzip(), POOLED, "ragged", "kim2026fastkvzip",
+           "gates fitted to the bundled model by this library"),
+    Method("kvzap", KVzap(), POOLED, "ragged", "jegou2026kvzap",
+           "a budget instead of a fixed threshold; networks fitted by this library"),
+    Method("contourkv", PAPER_WINDOW, ContourKV(), "ragged", "shi2026trust",
+           "the floor of 32 recent keys is inside the budget"),
+    Method("contourkv-kvzip", KVzip(), ContourKV(), "ragged", "shi2026trust",
+           "the floor of 32 recent keys is inside the budget"),
 )
 
-METHODS = {method.name: method for method in _METHODS}
-"""Every named method."""
+METHODS = {
+    choice.name if isinstance(choice, Method) else choice.__name__.lstrip("_"): choice
+    for choice in _CHOICES
+}
+"""Every named method; one that reads a file is a function that makes it."""
 
 
 def get(method, **changes):
@@ -48,6 +107,8 @@ def get(method, **changes):
         if method not in METHODS:
             raise ValueError(f"method: {method!r}; there are {', '.join(METHODS)}")
         method = METHODS[method]
+    if callable(method):
+        method = method()
     if not isinstance(method, Method):
         raise ValueError(f"method: {method!r}; need a name or a kvteach.methods.Method")
     for name, value in changes.items():

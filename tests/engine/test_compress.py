@@ -117,24 +117,18 @@ def test_document_rows_rank_as_if_the_question_were_not_there(llama):
 # --- budgets ------------------------------------------------------------------------
 
 
-def test_budgets_mean_the_same_for_every_method(llama):
-    text = prompt(50)
-    for name in methods.METHODS:
-        if name == "full":
-            continue
-        try:
-            method = methods.get(name, window=8)
-        except ValueError:
-            method = methods.get(name)
-        for budget, entries in ((0.5, 25), (30, 30), (engine.Bytes(4 * 2 * 30 * 68), 30)):
-            try:
-                session = engine.compress(llama, text, method, budget)
-            except ValueError as error:
-                assert "floor" in str(error) or "stay" in str(error), error
-                continue
-            total = sum(int(k.sum()) + 2 for k in session.ledger.kept)
-            assert total <= 4 * 2 * entries, name
-            assert session.ledger.nominal == 2 * 8 * 4 * 4 * 2 * entries
+@pytest.mark.parametrize("name", sorted(
+    set(methods.METHODS)
+    - {"full", "headkv", "fastkvzip", "kvzap"}  # these hold weights of the bundled model
+    - {"kvzip", "contourkv-kvzip"}  # these put a question in words: they need a tokenizer
+))
+def test_budgets_mean_the_same_for_every_method(llama, name):
+    text = prompt(200)
+    for budget, entries in ((0.5, 100), (150, 150), (engine.Bytes(4 * 2 * 150 * 68), 150)):
+        session = engine.compress(llama, text, name, budget)
+        total = sum(int(kept.sum()) + 2 for kept in session.ledger.kept)
+        assert 4 * 2 * (entries - 20) < total <= 4 * 2 * entries
+        assert session.ledger.nominal == 2 * 8 * 4 * 4 * 2 * entries
 
 
 def test_bytes_are_those_of_the_storage(llama):
