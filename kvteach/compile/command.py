@@ -78,7 +78,7 @@ def _gates(args, loaded, documents, generator, about, name):
     kinds = WHAT[args.what]
     began = time.perf_counter()
     rule = gates.target_rule(kinds[0])
-    keys = min(400, args.tokens // 2)
+    keys = 3 * args.tokens // 4
     sampled = harvest(loaded.model, documents, rule, generator, keys)
     held_out = max(1, args.documents // 5)
     train, test = sampled.split(range(len(documents) - held_out, len(documents)))

@@ -158,7 +158,7 @@ def gate(hidden_ne, target_nk, generator, dim=4, group=1, bases=16, **descent):
     return _descend(start, _gate_nk, _entropy, data, generator, **descent)
 
 
-def _descend(weights, predict, loss, data, generator, steps=600, batch=512, rate=0.01):
+def _descend(weights, predict, loss, data, generator, steps=400, batch=512, rate=0.01):
     """Adam over random batches, the rate falling to zero along a cosine."""
     weights = {name: tensor.requires_grad_() for name, tensor in weights.items()}
     optimiser = torch.optim.Adam(weights.values(), lr=rate)

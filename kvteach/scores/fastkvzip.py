@@ -1,12 +1,14 @@
 """FastKVzip: a small gate guesses from the hidden state what KVzip would say."""
 
 import functools
+import pickle
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 
+from kvteach.bundled import first_line
 from kvteach.scores import fitted
 from kvteach.scores.fitted import Fitted
 
@@ -95,15 +97,18 @@ def load(path):
 def _published(path):
     import numpy as np
 
-    kinds = [(np._core.multiarray._reconstruct, "numpy.core.multiarray._reconstruct")]
+    rebuild = np._core.multiarray._reconstruct
+    names = ("numpy.core", "numpy._core")  # as numpy 1 and numpy 2 pickle it
+    kinds = [(rebuild, f"{name}.multiarray._reconstruct") for name in names]
     kinds += [np.ndarray, np.dtype, np.dtypes.Float64DType, np.dtypes.Float32DType]
     try:
         with torch.serialization.safe_globals(kinds):
             held = torch.load(path, map_location="cpu", weights_only=True)
         layers = [dict(layer) for layer in held["module"]]
-    except (OSError, RuntimeError, ValueError, TypeError, KeyError, EOFError) as error:
+    except (pickle.UnpicklingError, OSError, RuntimeError, KeyError, TypeError) as error:
+        reason = first_line(error)
         raise ValueError(
-            f"path: {path} is no published FastKVzip file ({error})"
+            f"path: {path} is no published FastKVzip file ({reason})"
         ) from error
     return Fitted(layers, {"model": path.parent.name, "source": "Jang-Hyun/Fast-KVzip"})
 

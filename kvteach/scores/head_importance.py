@@ -75,7 +75,7 @@ def head_importance(model, prompts):
     Cost: a prefill a prompt, and 2 H A S D FLOP a layer for A answer rows. Fu et al.
     2024, arXiv 2410.19258, after the authors' code; deviations: five digits for an
     answer, no reasoning chain, and the group's mean. Raises ValueError when the model
-    answers none of the prompts.
+    answers none of the prompts, or no head looks at a fact.
     """
     totals, counted = None, 0
     for prompt in prompts:
@@ -87,6 +87,8 @@ def head_importance(model, prompts):
         raise ValueError(
             f"prompts: the model answers none of the {len(prompts)} correctly"
         )
+    if not totals.sum() > 0:
+        raise ValueError("prompts: no head looks at the facts; they are out of reach")
     kv_heads = getattr(model.config, "num_key_value_heads", None) or totals.shape[1]
     importance_lk = totals.view(len(totals), kv_heads, -1).mean(-1)
     return (importance_lk / importance_lk.sum()).float()
