@@ -100,8 +100,8 @@ def get(method, **changes):
     """The `Method` of that name, or the method itself, with parameters changed.
 
     changes: fields of its score or budget rule by name, such as ``window=32``; or
-    ``store``. Raises ValueError for an unknown name, a field that neither rule has,
-    and one that both have.
+    ``store``. A field that both have (ChunkKV's ``length``) is changed in both. Raises
+    ValueError for an unknown name and for a field that neither rule has.
     """
     if isinstance(method, str):
         if method not in METHODS:
@@ -121,11 +121,11 @@ def _changed(method, name, value):
         return dataclasses.replace(method, store=value)
     parts = {part: getattr(method, part) for part in ("score", "budget")}
     having = [part for part, rule in parts.items() if name in _fields(rule)]
-    if len(having) != 1:
+    if not having:
         known = sorted(_fields(method.score) | _fields(method.budget) | {"store"})
         raise ValueError(f"{name}: {method.name} has no such parameter; it has {known}")
-    rule = dataclasses.replace(parts[having[0]], **{name: value})
-    return dataclasses.replace(method, **{having[0]: rule})
+    rules = {part: dataclasses.replace(parts[part], **{name: value}) for part in having}
+    return dataclasses.replace(method, **rules)
 
 
 def _fields(rule):

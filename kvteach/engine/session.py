@@ -58,7 +58,7 @@ class Compressed:
         if not waiting:
             return self.last[:, None]
         kept = min(waiting, count + 1)
-        with self._attention(), torch.no_grad():
+        with self.attention(), torch.no_grad():
             read = self.model(
                 self.tokens_bt[:, -waiting:],
                 attention_mask=None if bool(self.mask_bt.all()) else self.mask_bt.long(),
@@ -91,7 +91,7 @@ class Compressed:
         if copies > 1:
             for layer in target.cache.layers:
                 layer.batch_repeat_interleave(copies)
-        with target._attention():
+        with target.attention():
             output = self.model.generate(
                 target.tokens_bt,
                 attention_mask=target.mask_bt.long(),
@@ -120,7 +120,7 @@ class Compressed:
 
     # --- inside -------------------------------------------------------------------
 
-    def _attention(self):
+    def attention(self):
         return attention.replaced(self.model, self._attend, capped=True)
 
     def _attend(self, module, query, key, value, mask, scaling, softcap=None, **_):
