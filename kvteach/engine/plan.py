@@ -83,7 +83,7 @@ def make(model, tokens, method, budget, question, condition, attention_mask, sto
     compressed = windows.count(None)
     entries = _entries(budget, method, lengths, model, compressed)
     plan = Plan(method, kind, tokens_bt, mask_bt, pending_bt, entries, rankings, windows)
-    _require_rows(plan)
+    require_rows(plan)
     return plan
 
 
@@ -190,7 +190,7 @@ def _from_bytes(budget, lengths, model, layers):
     return int(budget.count) // per_entry
 
 
-def _require_rows(plan):
+def require_rows(plan):
     """Raise ValueError where a rule's window is longer than the rows that may rank."""
     window = getattr(plan.method.score, "window", None)
     if window is None:

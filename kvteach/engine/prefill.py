@@ -16,7 +16,7 @@ from kvteach.scores.layer import Layer
 
 
 @dataclass
-class _Read:
+class RowsRead:
     """What one layer's attention has read so far, beside its keys and values."""
 
     queries: list
@@ -35,7 +35,7 @@ class Prefill:
             not self._replays()
         )
         self.length = plan.tokens_bt.shape[1]
-        self.read = {}  # layer -> _Read, while its chunks come in
+        self.read = {}  # layer -> RowsRead, while its chunks come in
         self.waiting = {}  # layer -> (keys, values), uncompressed
         self.scores = {}  # layer -> score_ks of each sequence
         self.layers = {}  # layer -> cache layer, finished
@@ -43,6 +43,7 @@ class Prefill:
         self.stop = 0  # tokens read, the present chunk included
         self.inputs = {}  # layer -> (hidden states, rotary tables) of the present chunk
         self.chunks = None  # transformers' cache, where the prompt comes in chunks
+        self.known = None  # layer -> its scores, where compressions share them
 
     def run(self, chunk=None):
         """Read everything; returns the cache layers in order and the ledger."""
@@ -59,11 +60,27 @@ class Prefill:
             for hook in hooks:
                 hook.remove()
         self._require_all_layers()
-        if self.waiting:
-            self._finish_together()
+        result = self._finished()
         self.ledger.seconds["prefill"] = (
             time.perf_counter() - began - self.ledger.seconds["compression"]
         )
+        return result
+
+    def reuse(self, recorded, known):
+        """Compress what a `Recorder` has read; returns what `run` returns.
+
+        known: scores that earlier calls have made of it, by layer; new ones are added.
+        """
+        self.stop, self.known = self.length, known
+        for read, seen in recorded:
+            self.read[seen[0].layer_idx] = read
+            self._seen(*seen)
+        return self._finished()
+
+    def _finished(self):
+        """The cache layers in order, and the ledger."""
+        if self.waiting:
+            self._finish_together()
         layers = [self.layers[index] for index in sorted(self.layers)]
         self.ledger.note_compressed(layers, self.plan, self.model)
         return layers, self.ledger
@@ -116,7 +133,7 @@ class Prefill:
         """Keep what the score will read of this chunk: its rows and hidden states."""
         if self.score is None or self._replays():
             return
-        read = self.read.setdefault(index, _Read([], [], []))
+        read = self.read.setdefault(index, RowsRead([], [], []))
         hidden, rotary = self.inputs.get(index, (None, None))
         read.queries.append(query)
         if rotary is not None:
@@ -143,13 +160,9 @@ class Prefill:
             )
         self.waiting[index] = (key, value)
         if self.score is not None and not self._replays():
-            read = self.read.pop(index)
-            self.scores[index] = [
-                self._checked(self.score(view), index) if entries < view.length else _all(view)
-                for view, entries in zip(
-                    self._views(module, read, key, value, scaling, softcap), self.plan.entries
-                )
-            ]
+            self.scores[index] = self._shared(
+                index, lambda: self._score(module, key, value, scaling, softcap)
+            )
         self.ledger.note_peak(self._held())
         if self.score is None:
             self._store(index, [None] * len(key))
@@ -159,6 +172,23 @@ class Prefill:
                 for score, entries in zip(self.scores.pop(index), self.plan.entries)
             ]
             self._store(index, kept)
+
+    def _shared(self, name, make):
+        """What ``make`` gives, made once where compressions share it."""
+        if self.known is None:
+            return make()
+        if name not in self.known:
+            self.known[name] = make()
+        return self.known[name]
+
+    def _score(self, module, key, value, scaling, softcap):
+        """Scores of each sequence; zeros where nothing has to go."""
+        views = self._views(module, self.read.pop(module.layer_idx), key, value, scaling, softcap)
+        return [
+            self._checked(self.score(view), view.index)
+            if entries < view.length else torch.zeros(view.keys_ksd.shape[:2])
+            for view, entries in zip(views, self.plan.entries)
+        ]
 
     def _views(self, module, read, key, value, scaling, softcap):
         """The `Layer` of each sequence, without padding."""
@@ -230,9 +260,11 @@ class Prefill:
         indices = sorted(self.waiting)
         kept = {index: [] for index in indices}
         for b, entries in enumerate(self.plan.entries):
-            scores = self._replayed(b) if self._replays() else [
-                self.scores[index][b] for index in indices
-            ]
+            scores = (
+                self._shared(("replayed", b), lambda: self._replayed(b))
+                if self._replays()
+                else [self.scores[index][b] for index in indices]
+            )
             if self.budget.scope == "layer":
                 chosen = [self._keep([s], entries, [i])[0] for s, i in zip(scores, indices)]
             else:
@@ -277,8 +309,3 @@ class Prefill:
                 f"layers {missing} did not call the attention function: they hold no "
                 "softmax attention, or the model does not use transformers' registry"
             )
-
-
-def _all(view):
-    """A score where nothing has to go."""
-    return torch.zeros(view.keys_ksd.shape[:2])

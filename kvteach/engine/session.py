@@ -88,13 +88,13 @@ class Compressed:
         target._append(new)
         target._hold_one()
         before = target.tokens_bt.shape[1]
-        if copies > 1:
-            for layer in target.cache.layers:
-                layer.batch_repeat_interleave(copies)
+        ids, mask = target.tokens_bt, target.mask_bt.long()
+        if copies > 1:  # transformers repeats the ids itself, but not the cache
+            target = target.fork(copies)
         with target.attention():
             output = self.model.generate(
-                target.tokens_bt,
-                attention_mask=target.mask_bt.long(),
+                ids,
+                attention_mask=mask,
                 **{models.cache_argument(self.model): target.cache},
                 **options,
             )
@@ -104,15 +104,20 @@ class Compressed:
             target.last = None
         return sequences[:, before:] if output is sequences else output
 
-    def fork(self):
-        """A session that goes on by itself from here; kept keys are shared, not copied."""
+    def fork(self, copies=1):
+        """A session that goes on by itself from here, as a batch of ``copies`` if asked.
+
+        Kept keys are shared where the store is ragged or there is one copy.
+        """
         layers = [_fork_layer(layer) for layer in self.cache.layers]
-        other = Compressed(
-            self.model, Cache(layers=layers), self.tokens_bt, self.mask_bt, self.method,
-            self.ledger,
+        if copies > 1:
+            for layer in layers:
+                layer.batch_repeat_interleave(copies)
+        last = self.last if self.last is None else self.last.repeat_interleave(copies, 0)
+        return Compressed(
+            self.model, Cache(layers=layers), self.tokens_bt.repeat_interleave(copies, 0),
+            self.mask_bt.repeat_interleave(copies, 0), self.method, self.ledger, last,
         )
-        other.last = self.last
-        return other
 
     def save(self, path):
         """Write the cache and the tokens as safetensors; `restore` reads them."""
