@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from kvteach import cli, models
-from kvteach.evaluate.atlas import plan, run, shards
+from kvteach.evaluate import shards
+from kvteach.evaluate.atlas import measure, plan
 
 SMALL = [
     "--documents",
@@ -100,14 +101,14 @@ def wait_for(condition, child, seconds=120):
 def test_interrupted_it_says_so_and_leaves_whole_shards(
     tiny, tmp_path, monkeypatch, capsys
 ):
-    measured = run.measure
+    measured = measure.measure
 
     def interrupted(plan, index):
         if index == 2:
             raise KeyboardInterrupt
         return measured(plan, index)
 
-    monkeypatch.setattr(run, "measure", interrupted)
+    monkeypatch.setattr(measure, "measure", interrupted)
     assert cli.main(["map", str(tmp_path / "map"), "--model", str(tiny), *SMALL]) == 130
     assert "the same command continues" in capsys.readouterr().err
     assert sorted(p.name for p in (tmp_path / "map" / "rows").iterdir()) == [
@@ -123,7 +124,7 @@ def test_others_may_work(whole, tiny, tmp_path, backend):
     wanted = plan.make_plan(loaded, 8, 160, 2, (4, 8, 32))
     lines = []
     if backend == "loky":
-        run.measure_rows(tmp_path / "map", wanted, jobs=2, say=lines.append)
+        measure.measure_rows(tmp_path / "map", wanted, jobs=2, say=lines.append)
     else:
         distributed = pytest.importorskip("distributed")
         import joblib
@@ -135,7 +136,7 @@ def test_others_may_work(whole, tiny, tmp_path, backend):
             distributed.Client(cluster),
             joblib.parallel_config("dask"),
         ):
-            run.measure_rows(tmp_path / "map", wanted, say=lines.append)
+            measure.measure_rows(tmp_path / "map", wanted, say=lines.append)
     assert rows(tmp_path / "map") == rows(whole)
     assert len(lines) == 8 and lines[-1].startswith("document 8 of 8: 48 records")
 

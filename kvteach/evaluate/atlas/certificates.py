@@ -11,11 +11,10 @@ import pyarrow as pa
 import torch
 
 from kvteach import capture
-from kvteach.evaluate.atlas.measure import load_once, one_thread
 from kvteach.evaluate.atlas.plan import LARGEST_SOLVED, tokens_of
-from kvteach.evaluate.atlas.run import fill
-from kvteach.evaluate.atlas.shards import Shards
 from kvteach.evaluate.atlas.summary import Rows, closure
+from kvteach.evaluate.shards import Shards
+from kvteach.evaluate.work import fill, load_once, one_thread
 from kvteach.rows import statistics
 from kvteach.rows.certify import certify
 from kvteach.rows.exact import best_subset

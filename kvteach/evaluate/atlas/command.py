@@ -126,9 +126,9 @@ def _check_extras(args, budgets):
 
 def _map(args, budgets):
     from kvteach.evaluate.atlas import certificates, cross_entropy, summary
-    from kvteach.evaluate.atlas.measure import load_once
+    from kvteach.evaluate.atlas.measure import measure_rows
     from kvteach.evaluate.atlas.plan import make_plan
-    from kvteach.evaluate.atlas.run import measure_rows, tell
+    from kvteach.evaluate.work import load_once, tell
     from kvteach.models import BUNDLED
 
     loaded = load_once(args.model or BUNDLED)
@@ -161,7 +161,7 @@ def _write(folder, plan, found, model):
     """summary.json, summary.md and the figures."""
     from kvteach.draw import atlas as figures
     from kvteach.evaluate.atlas import report
-    from kvteach.evaluate.atlas.shards import Shards, write_whole
+    from kvteach.evaluate.shards import Shards, write_whole
 
     made = Shards(folder, "rows", len(plan.texts)).provenance()
     norms = any(name.endswith("q_norm") for name, _ in model.named_modules())

@@ -9,10 +9,9 @@ import torch
 from kvteach import models
 from kvteach.evaluate.atlas.answer import answered
 from kvteach.evaluate.atlas.intervals import mean, over_documents
-from kvteach.evaluate.atlas.measure import load_once, one_thread
 from kvteach.evaluate.atlas.plan import AUDITED, choose_texts, tokens_of
-from kvteach.evaluate.atlas.run import fill
-from kvteach.evaluate.atlas.shards import Shards
+from kvteach.evaluate.shards import Shards
+from kvteach.evaluate.work import fill, load_once, one_thread
 from kvteach.rows.statistics import HEADROOM
 
 SCHEMA = pa.schema({"set": pa.string(), "cells": pa.int32(), "loss": pa.float64()})

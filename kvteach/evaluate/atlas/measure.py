@@ -4,18 +4,17 @@ Errors are lengths of mu - m_A in float64. Nothing here depends on the machine's
 speed or on how many documents are measured at once: one thread, fixed order.
 """
 
-import contextlib
-import functools
-
 import numpy as np
 import pyarrow as pa
 import torch
 
-from kvteach import capture, models
+from kvteach import capture
 from kvteach.evaluate.atlas import loops
 from kvteach.evaluate.atlas.audits import AUDITS, audits
 from kvteach.evaluate.atlas.batch import Batch, falling, leverage_order, weights_at
-from kvteach.evaluate.atlas.plan import LARGEST_SOLVED, PlanError, tokens_of
+from kvteach.evaluate.atlas.plan import LARGEST_SOLVED, tokens_of
+from kvteach.evaluate.shards import PlanError, Shards, open_folder
+from kvteach.evaluate.work import fill, load_once, one_thread, tell
 from kvteach.rows.exact import best_subset
 from kvteach.rows.pool import MOST_EXTRAS
 
@@ -59,6 +58,19 @@ solved budgets, the audits of deployed rules except at s = 8.
 """
 
 
+def measure_rows(folder, plan, jobs=None, say=None):
+    """Measure what ``folder`` lacks of a plan; returns the table of all rows.
+
+    jobs: processes, as joblib counts them (-1: all cores); None leaves it to
+    `joblib.parallel_config`. say: called with each line of progress. Raises
+    PlanError when the folder holds another plan.
+    """
+    open_folder(folder, plan, "map")
+    shards = Shards(folder, "rows", len(plan.texts))
+    fill(shards, measure, (plan,), jobs, say or tell, "document")
+    return shards.merge()
+
+
 def measure(plan, index):
     """The `SCHEMA` table of document ``index`` of a plan.
 
@@ -89,23 +101,6 @@ def measure(plan, index):
                 columns["document"] = [text.name] * count
                 tables.append(pa.table(columns, schema=SCHEMA))
     return pa.concat_tables(tables).combine_chunks()
-
-
-@functools.lru_cache(maxsize=1)
-def load_once(name):
-    """The model of this process."""
-    return models.load(name)
-
-
-@contextlib.contextmanager
-def one_thread():
-    """One torch thread: sums then do not depend on the number of cores."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _layer_groups(plan, model):

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, fields
 import numpy as np
 
 from kvteach import corpora
+from kvteach.evaluate.shards import PlanError
 from kvteach.rows.pool import published_extras
 
 BUDGETS = (4, 8, 16, 32, 64, 128, 256)
@@ -20,10 +21,6 @@ LARGEST_SOLVED = 32
 
 AUDITED = 8
 """The budget of cell maps, deployed rules and cross-entropy, as published."""
-
-
-class PlanError(ValueError):
-    """A map cannot be made as asked; the message is one sentence that says why."""
 
 
 @dataclass(frozen=True)

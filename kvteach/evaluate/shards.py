@@ -15,29 +15,34 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kvteach.evaluate.atlas.plan import Plan, PlanError
+
+class PlanError(ValueError):
+    """Something cannot be measured as asked; the message is one sentence that says why."""
+
 
 _PROVENANCE = b"kvteach"
 
 
-def open_folder(folder, plan):
+def open_folder(folder, plan, noun):
     """Write the plan into ``folder``, or check that it already holds this one.
 
-    Raises PlanError when the folder holds another plan, or other files.
+    plan: has ``to_json``, ``from_json`` and ``difference``. noun: what a folder of such
+    a plan is called in messages. Raises PlanError when the folder holds another plan, or
+    other files.
     """
     folder = Path(folder)
     path = folder / "plan.json"
     if path.is_file():
-        difference = plan.difference(Plan.from_json(path.read_text()))
+        difference = plan.difference(type(plan).from_json(path.read_text()))
         if difference:
             raise PlanError(
-                f"{folder} holds another map: {difference}; choose another folder, or "
+                f"{folder} holds another {noun}: {difference}; choose another folder, or "
                 "ask for the same again to complete it"
             )
         return
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise PlanError(
-            f"{folder} exists and holds no map; choose a new or an empty folder"
+            f"{folder} exists and holds no {noun}; choose a new or an empty folder"
         )
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(path, plan.to_json().encode())

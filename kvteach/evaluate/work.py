@@ -1,33 +1,21 @@
-"""Run a map: documents in parallel, progress, what it took.
+"""Measure documents in parallel: processes, progress, what it took.
 
 joblib chooses who works: wrap a call in ``joblib.parallel_config("dask")`` (or
 Ray's backend) and a cluster does. Workers return tables and this process writes
 them, so a cluster needs no shared disk, but the model and the texts.
 """
 
+import contextlib
+import functools
 import platform
 import sys
 import time
 
 import joblib
+import torch
 from joblib.parallel import get_active_backend
 
-from kvteach import __version__
-from kvteach.evaluate.atlas.measure import measure
-from kvteach.evaluate.atlas.shards import Shards, open_folder
-
-
-def measure_rows(folder, plan, jobs=None, say=None):
-    """Measure what ``folder`` lacks of a plan; returns the table of all rows.
-
-    jobs: processes, as joblib counts them (-1: all cores); None leaves it to
-    `joblib.parallel_config`. say: called with each line of progress. Raises
-    PlanError when the folder holds another plan.
-    """
-    open_folder(folder, plan)
-    shards = Shards(folder, "rows", len(plan.texts))
-    fill(shards, measure, (plan,), jobs, say or tell, "document")
-    return shards.merge()
+from kvteach import __version__, models
 
 
 def fill(shards, work, arguments, jobs, say, noun):
@@ -94,3 +82,20 @@ def duration(seconds):
 def tell(line):
     """One line of progress on the standard error."""
     print(line, file=sys.stderr, flush=True)
+
+
+@functools.lru_cache(maxsize=1)
+def load_once(name):
+    """The model of this process."""
+    return models.load(name)
+
+
+@contextlib.contextmanager
+def one_thread():
+    """One torch thread: sums then do not depend on the number of cores."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
