@@ -14,6 +14,7 @@ from kvteach.budgets.contour import ContourKV
 from kvteach.budgets.headkv import HeadKV
 from kvteach.budgets.pyramid import PyramidKV
 from kvteach.budgets.uniform import Uniform
+from kvteach.budgets.widest import Widest
 from kvteach.scores import head_importance
 from kvteach.scores.chunkkv import ChunkKV
 from kvteach.scores.compactor import Compactor
@@ -130,3 +131,15 @@ def _changed(method, name, value):
 
 def _fields(rule):
     return set() if rule is None else {field.name for field in dataclasses.fields(rule)}
+
+
+def unenforced(method):
+    """The method as it is when nobody enforces its budget, or None if that is the same.
+
+    Heads of a layer then all hold as many keys as the widest, see
+    `kvteach.budgets.widest`.
+    """
+    method = get(method)
+    if method.store != "ragged":
+        return None
+    return dataclasses.replace(method, budget=Widest(method.budget), store="padded")

@@ -85,9 +85,9 @@ def tell(line):
 
 
 @functools.lru_cache(maxsize=1)
-def load_once(name):
-    """The model of this process."""
-    return models.load(name)
+def load_once(name, dtype=None):
+    """The model of this process; dtype: a name such as "bfloat16", or the default."""
+    return models.load(name, dtype=dtype and getattr(torch, dtype))
 
 
 @contextlib.contextmanager

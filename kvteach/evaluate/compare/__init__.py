@@ -1,0 +1,1 @@
+"""`kvteach compare`: methods, budgets, tasks and conditions on the same documents."""
