@@ -12,7 +12,7 @@ from kvteach.engine import Compressed
 
 
 class Answer(NamedTuple):
-    """A wanted answer under a model: nats and argmax hits of each of its tokens, [n]."""
+    """A wanted answer under a model: nats and argmax hits of its tokens, [n] each."""
 
     nll: torch.Tensor
     right: torch.Tensor
@@ -68,14 +68,17 @@ def cross_entropy(logits, tokens):
     """
     _require_rows("tokens", tokens, logits)
     tokens = torch.as_tensor(tokens).long().to(logits.device)
-    return torch.nn.functional.cross_entropy(logits.float(), tokens, reduction="none").cpu()
+    return torch.nn.functional.cross_entropy(
+        logits.float(), tokens, reduction="none"
+    ).cpu()
 
 
 def token_agreement(logits, full_logits):
     """Share of positions at which two sets of logits [n, V] have the same argmax."""
     if logits.shape != full_logits.shape or not len(logits):
         raise ValueError(
-            f"logits: shape {list(logits.shape)}; the full cache gave {list(full_logits.shape)}"
+            f"logits: shape {list(logits.shape)}; "
+            f"the full cache gave {list(full_logits.shape)}"
         )
     same = logits.argmax(-1).cpu() == full_logits.argmax(-1).cpu()
     return same.double().mean().item()
@@ -83,7 +86,9 @@ def token_agreement(logits, full_logits):
 
 def _require_rows(name, tokens, logits):
     if logits.ndim != 2 or not len(tokens) or len(tokens) != len(logits):
-        raise ValueError(f"{name}: {len(tokens)} for logits of shape {list(logits.shape)}")
+        raise ValueError(
+            f"{name}: {len(tokens)} for logits of shape {list(logits.shape)}"
+        )
 
 
 # --- from text --------------------------------------------------------------------
@@ -142,7 +147,7 @@ class LayerErrors(NamedTuple):
 
 
 def attention_errors(session, full, tokens):
-    """||o - o_full|| / ||o_full|| per layer over ``tokens`` [T] read next; `LayerErrors`.
+    """||o - o_full|| / ||o_full|| per layer over the next ``tokens`` [T]; `LayerErrors`.
 
     o: attention outputs [T, H, D] of a layer before its output projection, taken as
     one vector. Rows are those of ``tokens`` and what waited before them. session: a
@@ -160,20 +165,25 @@ def attention_errors(session, full, tokens):
     compressed = _Listener(session)
     compressed.logits(tokens)
     layers = sorted(reference.outputs)
-    exact = [reference.outputs[i] for i in layers]
+    exact = reference.outputs
     return LayerErrors(
-        torch.stack([_relative(reference.others[i], o) for i, o in zip(layers, exact)]),
-        torch.stack([_relative(compressed.outputs[i], o) for i, o in zip(layers, exact)]),
+        torch.stack([_relative(reference.others[i], exact[i]) for i in layers]),
+        torch.stack([_relative(compressed.outputs[i], exact[i]) for i in layers]),
     )
 
 
 class _Listener(Compressed):
-    """A fork that remembers attention outputs, and what other layers would have given."""
+    """A fork that remembers attention outputs, and what other layers would give."""
 
     def __init__(self, session, beside=None):
         fork = session.fork()
         super().__init__(
-            fork.model, fork.cache, fork.tokens_bt, fork.mask_bt, fork.method, fork.ledger,
+            fork.model,
+            fork.cache,
+            fork.tokens_bt,
+            fork.mask_bt,
+            fork.method,
+            fork.ledger,
             fork.last,
         )
         self.beside = None if beside is None else beside.fork().cache.layers

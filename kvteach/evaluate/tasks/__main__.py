@@ -23,16 +23,22 @@ def main(argv=None):
     parser.add_argument("--tasks", nargs="+", default=list(TASKS), choices=list(TASKS))
     parser.add_argument("--lengths", nargs="+", type=int, default=[512, 1024, 2048])
     parser.add_argument("--contexts", type=int, default=8, help="documents a cell")
-    parser.add_argument("--questions", type=int, default=None, help="at most, a document")
+    parser.add_argument(
+        "--questions", type=int, default=None, help="at most, a document"
+    )
     parser.add_argument("--dtype", choices=["float32", "bfloat16"], default="float32")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--model", help="a folder or Hub id instead of the bundled model")
-    parser.add_argument("--write", action="store_true", help="keep it in full_cache.json")
+    parser.add_argument(
+        "--model", help="a folder or Hub id instead of the bundled model"
+    )
+    parser.add_argument(
+        "--write", action="store_true", help="keep it in full_cache.json"
+    )
     arguments = parser.parse_args(argv)
     if arguments.write and arguments.model:
         parser.error("--write: full_cache.json is about the bundled model")
     loaded = models.load(arguments.model, dtype=getattr(torch, arguments.dtype))
-    print(f"{'task':18}{'length':>7}{'exact':>7}  95%        {'tokens':>7}{'nll':>7}{'n':>5}")
+    print("task               length  exact  95%         tokens    nll    n")
     for name in arguments.tasks:
         for length in arguments.lengths:
             score = measure(loaded, TASKS[name], length, arguments)
@@ -57,7 +63,10 @@ def measure(loaded, task, length, arguments):
             answers.append(ask(session, question.tokens, question.answer))
     count = len(answers)
     return FullCache(
-        *(sum(getattr(a, what) for a in answers) / count for what in ("exact", "tokens", "loss")),
+        *(
+            sum(getattr(a, what) for a in answers) / count
+            for what in ("exact", "tokens", "loss")
+        ),
         questions=count,
         contexts=len(examples),
     )

@@ -16,13 +16,15 @@ def repeated_span(source, length, generator, depths=None, count=4, given=32, ask
     """Passages of the document: ``given`` tokens are repeated, ``asked`` more wanted.
 
     Verbatim copying needs every key of the passage, so it feels evictions that facts
-    survive. Count right tokens, not whole spans: even the full cache slips now and then.
+    survive. Count right tokens, not whole spans: even the full cache slips at times.
     """
     document, _, name = hide(source, [], length, [])
     span = given + asked
     least = count * span
     if length < least:
-        raise ValueError(f"length: {length}; {count} spans of {span} need at least {least}")
+        raise ValueError(
+            f"length: {length}; {count} spans of {span} need at least {least}"
+        )
     depths = depths_of(count, depths, generator)
     break_ids = encode(source.tokenizer, "\n\n")
     questions = []
@@ -44,13 +46,18 @@ def code_lookup(source, length, generator, depths=None, count=10, demos=2, digit
     names = pick(CONSTANTS, count, generator)
     values = numbers(count, digits, generator)
     depths = depths_of(count, depths, generator)
-    lines = [f"{name} = {value}\n" for name, value in zip(names, values)]
+    lines = [f"{key} = {value}\n" for key, value in zip(names, values)]
     document, found, name = hide(source, lines, length, depths)
     order = torch.randperm(count, generator=generator).tolist()
     solved = "".join(lines[i] for i in order[:demos])
     questions = [
-        ask(source.tokenizer, f"\n\n# Constants\n{solved}{names[i]} =", f" {values[i]}",
-            found[i], [values[i]])
+        ask(
+            source.tokenizer,
+            f"\n\n# Constants\n{solved}{names[i]} =",
+            f" {values[i]}",
+            found[i],
+            [values[i]],
+        )
         for i in order[demos:]
     ]
     return Example(document, tuple(questions), name, "code_lookup", {"demos": demos})

@@ -65,7 +65,9 @@ def ask(tokenizer, question, answer, depth=float("nan"), accepted=()):
     while same < min(len(alone), len(whole)) and alone[same] == whole[same]:
         same += 1
     if not 0 < same < len(whole):
-        raise ValueError(f"question, answer: {question!r}, {answer!r}; need text in both")
+        raise ValueError(
+            f"question, answer: {question!r}, {answer!r}; need text in both"
+        )
     return Question(whole[:same], whole[same:], depth, tuple(accepted))
 
 

@@ -66,7 +66,7 @@ def _stated(task, stems, source, length, generator, depths, digits):
 
 
 def multi_value(source, length, generator, depths=None, count=4, digits=3):
-    """One name with ``count`` values, all asked for at once, in the order of the text."""
+    """One name with ``count`` values, asked for at once, in the order of the text."""
     who = f"{pick(COLOURS, 1, generator)[0]} {pick(ANIMALS, 1, generator)[0]}"
     values = numbers(count, digits, generator)
     depths = sorted(depths_of(count, depths, generator))
@@ -77,8 +77,10 @@ def multi_value(source, length, generator, depths=None, count=4, digits=3):
     return Example(document, (answer,), name, "multi_value", {"depths": found})
 
 
-def variable_tracking(source, length, generator, depths=None, hops=1, chains=2, digits=5):
-    """Chains ``VAR A = 12345``, ``VAR B = VAR A``, ...; the last one's value is asked for.
+def variable_tracking(
+    source, length, generator, depths=None, hops=1, chains=2, digits=5
+):
+    """Chains ``VAR A = 12345``, ``VAR B = VAR A``, ...: what is the last one's value?
 
     After the RULER task of that name (Hsieh et al. 2024), which asks which variables
     hold a value instead.
@@ -86,7 +88,7 @@ def variable_tracking(source, length, generator, depths=None, hops=1, chains=2, 
     names = pick(NAMES, chains * (hops + 1), generator)
     values = numbers(chains, digits, generator)
     depths = sorted(depths_of(len(names), depths, generator))
-    links = [names[i :: chains] for i in range(chains)]
+    links = [names[i::chains] for i in range(chains)]
     sentences = []
     for step in range(hops + 1):
         for chain, value in zip(links, values):
@@ -94,8 +96,15 @@ def variable_tracking(source, length, generator, depths=None, hops=1, chains=2, 
             sentences.append(f" VAR {chain[step]} = {told}.")
     document, found, name = hide(source, sentences, length, depths)
     questions = [
-        ask(source.tokenizer, f"\n\nThe value of VAR {chain[-1]} is", f" {value}",
-            found[i], [value])
+        ask(
+            source.tokenizer,
+            f"\n\nThe value of VAR {chain[-1]} is",
+            f" {value}",
+            found[i],
+            [value],
+        )
         for i, (chain, value) in enumerate(zip(links, values))
     ]
-    return Example(document, tuple(questions), name, "variable_tracking", {"hops": hops})
+    return Example(
+        document, tuple(questions), name, "variable_tracking", {"hops": hops}
+    )

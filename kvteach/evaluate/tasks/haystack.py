@@ -36,7 +36,7 @@ class Source:
         self._pieces = {}
 
     def window(self, length):
-        """(name of a document, its pieces): sentences or blocks of code, >= ``length`` ids.
+        """(document name, pieces): sentences or blocks of code, >= ``length`` ids in all.
 
         The window starts between two pieces, anywhere that leaves enough. Raises
         ValueError when no document holds ``length`` tokens.
@@ -59,13 +59,17 @@ class Source:
                 start = int(torch.randint(len(starts), (), generator=self.generator))
                 return self.documents[index].name, pieces[start:]
             tried += 1
-        raise ValueError(f"length: no document of {self.corpus!r} holds {length} tokens")
+        raise ValueError(
+            f"length: no document of {self.corpus!r} holds {length} tokens"
+        )
 
     def _cut(self, index):
         """Token ids of a document's pieces, a list of tensors; cut once a document."""
         if index not in self._pieces:
             texts = re.split(_BETWEEN[self.corpus], self.documents[index].text)
-            ids = self.tokenizer(texts, add_special_tokens=False, verbose=False).input_ids
+            ids = self.tokenizer(
+                texts, add_special_tokens=False, verbose=False
+            ).input_ids
             self._pieces[index] = [torch.tensor(i, dtype=torch.int64) for i in ids]
         return self._pieces[index]
 
@@ -84,7 +88,9 @@ def hide(source, sentences, length, depths):
     room = length - len(start) - sum(map(len, facts))
     if room < LEAST:
         least = length - room + LEAST
-        raise ValueError(f"length: {length}; {len(facts)} sentences need at least {least}")
+        raise ValueError(
+            f"length: {length}; {len(facts)} sentences need at least {least}"
+        )
     name, pieces = source.window(room)
     text = torch.cat(pieces)[:room]
     ends = torch.tensor([len(piece) for piece in pieces]).cumsum(0)

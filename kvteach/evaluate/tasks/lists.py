@@ -24,7 +24,9 @@ def passkey(source, length, generator, depths=None, digits=5):
     """A pass key among sentences that repeat (Mohtashami and Jaggi 2023)."""
     (key,) = numbers(1, digits, generator)
     (depth,) = depths_of(1, depths, generator)
-    fact = encode(source.tokenizer, f" The pass key is {key}. Remember it. {key} is the pass key.")
+    fact = encode(
+        source.tokenizer, f" The pass key is {key}. Remember it. {key} is the pass key."
+    )
     start = opening(source.tokenizer)
     room = _room(length, len(start) + len(fact))
     noise = encode(source.tokenizer, NOISE)
@@ -45,7 +47,9 @@ def frequent_word(source, length, generator, depths=None, share=0.3):
     _no_depths("frequent_word", depths)
     words = pick(WORDS, 20, generator)
     ids = [encode(source.tokenizer, f" {word},") for word in words]
-    start = torch.cat([opening(source.tokenizer), encode(source.tokenizer, "A list of words:")])
+    start = torch.cat(
+        [opening(source.tokenizer), encode(source.tokenizer, "A list of words:")]
+    )
     parts, missing = [start], _room(length, len(start))
     while missing > 0:
         often = bool(torch.rand((), generator=generator) < share)
@@ -54,11 +58,13 @@ def frequent_word(source, length, generator, depths=None, share=0.3):
         missing -= len(parts[-1])
     question = "\n\nThe word that occurs most often in the list above is"
     answer = ask(source.tokenizer, question, f" {words[0]}", accepted=[words[0]])
-    return Example(torch.cat(parts)[:length], (answer,), _own(generator), "frequent_word")
+    return Example(
+        torch.cat(parts)[:length], (answer,), _own(generator), "frequent_word"
+    )
 
 
 def few_shot(source, length, generator, depths=None):
-    """Words labelled by kind fill the document; one unseen word of each kind is asked."""
+    """Words labelled by kind fill the document; an unseen one of each kind is asked."""
     _no_depths("few_shot", depths)
     hidden = {kind: pick(words, 1, generator)[0] for kind, words in KINDS.items()}
     shown = [

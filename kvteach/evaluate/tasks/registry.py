@@ -63,8 +63,10 @@ class Task:
     def full_cache(self):
         """The bundled model's scores by length, {length: `FullCache`}."""
         measured = measurements()["scores"].get(self.name, {})
-        return {int(n): FullCache(**score) for n, score in sorted(
-            measured.items(), key=lambda item: int(item[0]))}
+        return {
+            int(n): FullCache(**score)
+            for n, score in sorted(measured.items(), key=lambda item: int(item[0]))
+        }
 
     def offered(self, length):
         """Whether the bundled model can do the task on documents of ``length`` tokens.
