@@ -119,18 +119,29 @@ def linear(hidden_ne, target_nk, generator=None, ridge=1.0):
     return {"weight": weight.float(), "bias": (mean_k - weight @ mean_e).float()}
 
 
-def network(hidden_ne, target_nk, generator, width=24, **descent):
-    """KVzap's network of one hidden layer, least squares of the logarithms."""
-    wanted_nk = _log(target_nk)
+def network(hidden_ne, target_nk, generator, width=24, rate=0.001, **descent):
+    """KVzap's network of one hidden layer, least squares of the logarithms.
+
+    It starts as the ridge regression, since gelu(x) - gelu(-x) = x: two units a head
+    hold the line, and descent finds a use for the others. Raises ValueError for a width
+    below 2 K. The paper's networks are 512 wide and start at random.
+    """
+    line = linear(hidden_ne, target_nk)
     size, heads = hidden_ne.shape[1], target_nk.shape[1]
+    if width < 2 * heads:
+        raise ValueError(f"width: {width}; need at least 2 K = {2 * heads}")
+    others = torch.randn(width - 2 * heads, size, generator=generator) * size**-0.5
+    one = torch.eye(heads)
     start = {
-        "0.weight": torch.randn(width, size, generator=generator) * size**-0.5,
-        "0.bias": torch.zeros(width),
-        "2.weight": torch.randn(heads, width, generator=generator) * width**-0.5,
-        "2.bias": wanted_nk.mean(0),
+        "0.weight": torch.cat([line["weight"], -line["weight"], others]),
+        "0.bias": torch.cat([line["bias"], -line["bias"], torch.zeros(len(others))]),
+        "2.weight": torch.cat([one, -one, torch.zeros(heads, len(others))], 1),
+        "2.bias": torch.zeros(heads),
     }
     data = hidden_ne, target_nk
-    return _descend(start, kvzap.surrogate, _squares, data, generator, **descent)
+    return _descend(
+        start, kvzap.surrogate, _squares, data, generator, rate=rate, **descent
+    )
 
 
 def gate(hidden_ne, target_nk, generator, dim=4, group=1, bases=16, **descent):
