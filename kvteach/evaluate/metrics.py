@@ -147,13 +147,14 @@ class LayerErrors(NamedTuple):
 
 
 def attention_errors(session, full, tokens):
-    """||o - o_full|| / ||o_full|| per layer over the next ``tokens`` [T]; `LayerErrors`.
+    """||o - o_full|| / ||o_full|| of each layer over the next ``tokens`` [T].
 
-    o: attention outputs [T, H, D] of a layer before its output projection, taken as
-    one vector. Rows are those of ``tokens`` and what waited before them. session: a
-    compressed prompt; full: the same prompt with everything kept, at the same place.
-    Both stay where they are. A layer with a sliding window loses nothing, so its
-    error alone is 0. Cost: two forward passes and one more attention per layer.
+    Returns `LayerErrors`. o: attention outputs [T, H, D] of a layer before its output
+    projection, taken as one vector, in the rows of ``tokens`` and of what waited before
+    them. session: a compressed prompt; full: the same prompt with everything kept, at
+    the same place. Both stay where they are. A layer with a sliding window loses
+    nothing, so its error alone is 0. Cost: two forward passes and one more attention
+    per layer. Raises ValueError for sessions that are not of one prompt and model.
     """
     same = torch.equal(session.tokens_bt, full.tokens_bt)
     if not same or session.cache.get_seq_length() != full.cache.get_seq_length():

@@ -36,7 +36,7 @@ class Source:
         self._pieces = {}
 
     def window(self, length):
-        """(document name, pieces): sentences or blocks of code, >= ``length`` ids in all.
+        """(name, pieces): sentences or blocks of code, at least ``length`` ids in all.
 
         The window starts between two pieces, anywhere that leaves enough. Raises
         ValueError when no document holds ``length`` tokens.
