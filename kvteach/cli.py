@@ -10,6 +10,7 @@ def main(argv=None):
     """Run one command; returns its exit code (0 well, 1 not, 2 wrong usage)."""
     from kvteach.compile import command as compiled
     from kvteach.evaluate.atlas import command as atlas
+    from kvteach.evaluate.compare import command as compare
     from kvteach.grading import command as grading
 
     parser = argparse.ArgumentParser(
@@ -26,6 +27,7 @@ def main(argv=None):
     fetch.set_defaults(run=_fetch)
     grading.add_parser(commands)
     atlas.add_parser(commands)
+    compare.add_parser(commands)
     compiled.add_parser(commands)
 
     arguments = parser.parse_args(argv)

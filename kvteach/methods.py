@@ -4,6 +4,7 @@ A new method is a rule in `kvteach.scores` or `kvteach.budgets`, if it needs one
 is not there, and one entry in `METHODS`.
 """
 
+import ast
 import dataclasses
 from dataclasses import dataclass
 from typing import Any
@@ -100,21 +101,38 @@ METHODS = {
 def get(method, **changes):
     """The `Method` of that name, or the method itself, with parameters changed.
 
-    changes: fields of its score or budget rule by name, such as ``window=32``; or
-    ``store``. A field that both have (ChunkKV's ``length``) is changed in both. Raises
+    method: a name, such as "snapkv", or a name with parameters, such as
+    "snapkv:window=16,pooling=max". changes: fields of its score or budget rule by name;
+    or ``store``. A field that both have (ChunkKV's ``length``) is changed in both. Raises
     ValueError for an unknown name and for a field that neither rule has.
     """
     if isinstance(method, str):
-        if method not in METHODS:
-            raise ValueError(f"method: {method!r}; there are {', '.join(METHODS)}")
-        method = METHODS[method]
-    if callable(method):
-        method = method()
+        method = _named(method)
     if not isinstance(method, Method):
         raise ValueError(f"method: {method!r}; need a name or a kvteach.methods.Method")
     for name, value in changes.items():
         method = _changed(method, name, value)
     return method
+
+
+def _named(text):
+    """The method that a name, with parameters or without, stands for."""
+    name, _, parameters = text.partition(":")
+    if name not in METHODS:
+        raise ValueError(f"method: {text!r}; there are {', '.join(METHODS)}")
+    method = METHODS[name]
+    if callable(method):
+        method = method()
+    for parameter in filter(None, parameters.split(",")):
+        field, given, value = parameter.partition("=")
+        if not given:
+            raise ValueError(f"method: {text!r}; {parameter!r} is not of the form name=value")
+        try:
+            value = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            pass  # a word, such as max
+        method = _changed(method, field, value)
+    return dataclasses.replace(method, name=text)
 
 
 def _changed(method, name, value):

@@ -94,3 +94,15 @@ def test_a_method_of_ones_own(bundled, text):
     own = methods.Method("middle", Middle(), methods.Uniform(), "padded")
     session = engine.compress(bundled.model, text[:400], own, 0.1)
     assert session.cache.layers[3].prefix.positions(0, 1).tolist() == list(range(181, 220))
+
+
+def test_parameters_in_a_name():
+    method = methods.get("snapkv:window=16,kernel=7,pooling=max")
+    assert (method.score.window, method.score.kernel, method.score.pooling) == (16, 7, "max")
+    assert method.name == "snapkv:window=16,kernel=7,pooling=max"
+    assert methods.get("chunkkv:length=10").score.length == 10
+    assert methods.get("chunkkv:length=10").budget.length == 10
+    assert methods.get("contourkv:enforcement=capped,store=padded").store == "padded"
+    for wrong in ("snapkv:window", "snapkv:windows=3", "snap:window=3"):
+        with pytest.raises(ValueError):
+            methods.get(wrong)

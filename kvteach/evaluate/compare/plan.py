@@ -122,8 +122,10 @@ def _check(task_names, documents, questions, names, budgets, conditions, seed, t
         if task not in tasks.TASKS:
             raise PlanError(f"tasks: {task!r}; there are {', '.join(tasks.TASKS)}")
     for name in names:
-        if name not in methods.METHODS:
-            raise PlanError(f"methods: {name!r}; there are {', '.join(methods.METHODS)}")
+        try:
+            methods.get(name)
+        except ValueError as error:
+            raise PlanError(f"methods: {error}") from error
     for condition in conditions:
         if condition not in CONDITIONS:
             raise PlanError(f"conditions: {condition!r}; there are {', '.join(CONDITIONS)}")
