@@ -101,11 +101,12 @@ def _published(path):
     names = ("numpy.core", "numpy._core")  # as numpy 1 and numpy 2 pickle it
     kinds = [(rebuild, f"{name}.multiarray._reconstruct") for name in names]
     kinds += [np.ndarray, np.dtype, np.dtypes.Float64DType, np.dtypes.Float32DType]
+    wrong = (pickle.UnpicklingError, OSError, RuntimeError, LookupError, TypeError)
     try:
         with torch.serialization.safe_globals(kinds):
             held = torch.load(path, map_location="cpu", weights_only=True)
         layers = [dict(layer) for layer in held["module"]]
-    except (pickle.UnpicklingError, OSError, RuntimeError, KeyError, TypeError) as error:
+    except wrong as error:
         reason = first_line(error)
         raise ValueError(
             f"path: {path} is no published FastKVzip file ({reason})"
