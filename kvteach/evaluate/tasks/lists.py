@@ -33,7 +33,7 @@ def passkey(source, length, generator, depths=None, digits=5):
     text = noise.repeat(room // len(noise) + 1)[:room]
     place = min(round(depth * room / len(noise)) * len(noise), room)
     document = torch.cat([start, text[:place], fact, text[place:]])
-    question = "\n\nWhat is the pass key? The pass key is"
+    question = "\n\nThe pass key is"
     found = (len(start) + place) / length
     answer = ask(source.tokenizer, question, f" {key}", found, [key])
     return Example(document, (answer,), f"noise {key}", "passkey")
