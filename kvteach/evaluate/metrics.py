@@ -147,7 +147,7 @@ class LayerErrors(NamedTuple):
 
 
 def attention_errors(session, full, tokens):
-    """||o - o_full|| / ||o_full|| of each layer over the next ``tokens`` [T].
+    """norm(o - o_full) / norm(o_full) of each layer over the next ``tokens`` [T].
 
     Returns `LayerErrors`. o: attention outputs [T, H, D] of a layer before its output
     projection, taken as one vector, in the rows of ``tokens`` and of what waited before

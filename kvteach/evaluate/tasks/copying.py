@@ -18,13 +18,10 @@ def repeated_span(source, length, generator, depths=None, count=4, given=32, ask
     Verbatim copying needs every key of the passage, so it feels evictions that facts
     survive. Count right tokens, not whole spans: even the full cache slips at times.
     """
-    document, _, name = hide(source, [], length, [])
     span = given + asked
-    least = count * span
-    if length < least:
-        raise ValueError(
-            f"length: {length}; {count} spans of {span} need at least {least}"
-        )
+    if length < count * span:
+        raise ValueError(f"length: {length}; spans need at least {count * span}")
+    document, _, name = hide(source, [], length, [])
     depths = depths_of(count, depths, generator)
     break_ids = encode(source.tokenizer, "\n\n")
     questions = []

@@ -73,6 +73,8 @@ def ask(tokenizer, question, answer, depth=float("nan"), accepted=()):
 
 def pick(options, count, generator):
     """``count`` different options in random order, drawn with a torch generator."""
+    if not 1 <= count <= len(options):
+        raise ValueError(f"count: {count} is outside 1 .. {len(options)}")
     order = torch.randperm(len(options), generator=generator)[:count].tolist()
     return [options[i] for i in order]
 
@@ -80,6 +82,8 @@ def pick(options, count, generator):
 def numbers(count, digits, generator):
     """``count`` different numbers of ``digits`` digits, as text."""
     low, found = 10 ** (digits - 1), []
+    if not 0 <= count <= 9 * low:
+        raise ValueError(f"count: {count} is outside 0 .. {9 * low}, numbers there are")
     while len(found) < count:
         number = int(torch.randint(low, 10 * low, (), generator=generator))
         if number not in found:
