@@ -72,7 +72,8 @@ def test_numbered_chapters_end_with_their_exercises():
             assert f"```{{exercises}} ch{chapter['file'][:2]}" in text, chapter
 
 
-APART = ("kvteach.grading.", "kvteach.evaluate.atlas.", "kvteach.cli")
+APART = ("kvteach.grading.", "kvteach.evaluate.atlas.", "kvteach.evaluate.compare.",
+         "kvteach.cli")
 
 
 def test_every_public_module_is_in_the_reference():
