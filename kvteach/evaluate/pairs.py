@@ -88,7 +88,9 @@ def _by_unit(table, values, cell):
     columns = (table[name].cast(pa.float64()).to_pylist() for name in values)
     found = dict(zip(keys, zip(*columns)))
     if len(found) < len(keys):
-        raise ValueError("table: a question of one cell is answered twice; give one method")
+        raise ValueError(
+            "table: a question of one cell is answered twice; need one method"
+        )
     return found
 
 
