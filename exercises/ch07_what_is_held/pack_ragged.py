@@ -12,9 +12,9 @@ def pack(keys_bksd, kept_bks):
 
     keys_bksd: [B, K, S, D], any dtype; kept_bks: [B, K, S] bool
 
-    Returns (keys_nd, positions_n, offsets): [N, D] in the dtype of the keys, [N]
+    Returns (keys_nd, positions_n, offsets): [n, D] in the dtype of the keys, [n]
     int32 with the position that each entry had, and [B K + 1] int32, the first 0
-    and the last N. The arguments stay as they are.
+    and the last n. The arguments stay as they are.
     """
     # Your code goes here, in place of the next lines.
     raise NotImplementedError(

@@ -14,7 +14,7 @@ def ragged_decode(
     softmax; logits are divided by sqrt(D). A head may have an empty prefix. Entries
     beyond offsets[K] belong to no head and may hold anything.
 
-    query_hd: [H, D]; keys_nd, values_nd: [N, D]; offsets: [K + 1] int32
+    query_hd: [H, D]; keys_nd, values_nd: [n, D]; offsets: [K + 1] int32
     tail_keys_ktd, tail_values_ktd: [K, T, D], T >= 1. All in one floating point type.
 
     Sums run in float32, or in float64 where that is the type of the arguments, and
