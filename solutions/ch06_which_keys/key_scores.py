@@ -1,0 +1,48 @@
+"""Two rules that read the keys alone: KNorm and KeyDiff."""
+
+import torch
+
+
+def knorm(keys_ksd):
+    """Return KNorm's scores: short keys stay.
+
+        score_j = -||k_j||
+
+    keys_ksd: [K, S, D] float16, float32 or float64. Keys in float16 may have
+    numbers of several hundred, whose squares it does not hold.
+
+    Returns [K, S], float64 for keys in float64, else float32. The argument stays as
+    it is.
+    """
+    # BEGIN SOLUTION
+    # Float32 at least: 300 squared is more than float16 can hold.
+    wide = keys_ksd if keys_ksd.dtype == torch.float64 else keys_ksd.float()
+    return -wide.norm(dim=-1)
+    # END SOLUTION
+
+
+def keydiff(keys_ksd):
+    """Return KeyDiff's scores: keys unlike the average direction stay.
+
+        score_j = -cos(k_j, a) ,   a = mean over j of k_j / ||k_j||
+
+    with one mean direction a for each head. A key of length 0 has no direction:
+    it adds 0 to the mean, where it counts all the same, and scores 0. So does
+    every key where a is 0.
+
+    keys_ksd: as in `knorm`
+    Returns [K, S], between -1 and 1, of the dtype that `knorm` returns. The
+    argument stays as it is.
+    """
+    # BEGIN SOLUTION
+    def direction_of(vectors):
+        # A vector of length 0 stays 0 and does not become NaN.
+        length = vectors.norm(dim=-1, keepdim=True)
+        return vectors / torch.where(length > 0, length, 1.0)
+
+    wide = keys_ksd if keys_ksd.dtype == torch.float64 else keys_ksd.float()
+    directions = direction_of(wide)
+    # Directions are averaged, not keys: a few long keys would be the mean else.
+    anchor = direction_of(directions.mean(1, keepdim=True))
+    return -(directions * anchor).sum(-1)
+    # END SOLUTION
