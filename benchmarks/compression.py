@@ -7,6 +7,8 @@ Parts: ``prefill`` (reading 2,048 tokens and compressing, over a plain prefill),
 ``decode`` (a token at one fifth of the keys, over transformers' DynamicCache),
 ``attention`` (ragged decode attention alone at a tenth of 8,192 keys, over SDPA), and
 ``peer`` (kvpress 0.5.5 on the same machine, in the environment of ``make peer``).
+With that environment's Python and PYTHONPATH=. the part ``decode`` is timed over the
+older transformers that kvpress needs, whose full cache decodes more slowly.
 
 Times are CPU seconds of this process; what is compared takes turns in one run. Results
 are merged into benchmarks/results/compression.json with the machine they came from.
@@ -40,6 +42,9 @@ RESULTS = HERE / "results" / "compression.json"
 LENGTH, SHARE = 2048, 0.2
 LONG = 8192
 ROUNDS, STEPS = 3, 24
+PINNED = next(line.split("==")[1].split(";")[0] for line in
+              (HERE.parent / "requirements.txt").read_text().splitlines()
+              if line.startswith("transformers=="))
 
 
 def text(tokenizer, length):
@@ -212,7 +217,9 @@ def main():
                 f"{LENGTH} tokens, batch of 4": decode(loaded, tokens[:LENGTH], few, batch=4),
                 f"{LONG} tokens": decode(loaded, tokens, few),
             }
-        results[part] = {"machine": machine(), **found}
+        # A run in the peer's environment stands beside ours.
+        other = "" if version("transformers") == PINNED else f", transformers {version('transformers')}"
+        results[part + other] = {"machine": machine(), **found}
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
 
 

@@ -98,22 +98,22 @@ class CompressedLayer(CacheLayerMixin):
         2 D itemsize bytes for every kept key; sums run in float32.
         """
         batch, heads, rows, dim = query_bhtd.shape
-        kv_heads = self.keys.shape[1]
+        segments = batch * self.keys.shape[1]  # one a sequence and KV head
         wide = query_bhtd.dtype if query_bhtd.dtype == torch.float64 else torch.float32
-        queries = query_bhtd.to(wide).view(batch, kv_heads, -1, rows, dim) * scaling
-        keys = self.keys[:, :, : self.length].to(wide).transpose(2, 3)
-        values = self.values[:, :, : self.length].to(wide)
+        queries = (query_bhtd.to(wide) * scaling).reshape(segments, -1, rows, dim)
+        keys = self.keys.flatten(0, 1)[:, : self.length].to(wide).transpose(1, 2)
+        values = self.values.flatten(0, 1)[:, : self.length].to(wide)
         visible = self._visible(mask, rows, query_bhtd.device)
         outputs = []
         for first in range(0, rows, _ROWS):
-            tile = queries[:, :, :, first : first + _ROWS]
-            count = tile.shape[3]
-            tile = tile.reshape(batch, kv_heads, -1, dim)
-            logits = capped(tile @ keys, softcap)
+            tile = queries[:, :, first : first + _ROWS]
+            count = tile.shape[2]
+            tile = tile.reshape(segments, -1, dim)
+            logits = capped(torch.bmm(tile, keys), softcap)
             if visible is not None:
-                hidden = ~visible[:, :, None, first : first + count]
-                logits = logits.unflatten(2, (-1, count)).masked_fill(hidden, -torch.inf)
-                logits = logits.flatten(2, 3)
+                hidden = ~visible[:, :, first : first + count]
+                logits = logits.view(batch, heads, count, -1).masked_fill(hidden, -torch.inf)
+                logits = logits.view(segments, -1, self.length)
             out = self.prefix.attend(tile, logits, values, softcap)
             outputs.append(out.view(batch, heads, count, dim))
         out = outputs[0] if len(outputs) == 1 else torch.cat(outputs, 2)

@@ -73,17 +73,20 @@ class Dense:
             self.keys_bkmd, self.values_bkmd, self.positions_bkm, self.mask_bkm))
         return Dense(*picked)
 
-    def attend(self, queries_bkxd, tail_logits, tail_values, softcap):
-        """Softmax attention over prefix and tail together, [B, K, X, D]."""
-        logits = queries_bkxd @ _like(self.keys_bkmd, queries_bkxd).transpose(2, 3)
-        logits = capped(logits, softcap)
+    def attend(self, queries_gxd, tail_logits, tail_values, softcap):
+        """Softmax attention over prefix and tail together, [G, X, D].
+
+        G = B K, a sequence and KV head each, whose X queries see all its entries and
+        those of the tail by ``tail_logits`` [G, X, T]; ``tail_values``: [G, T, D].
+        """
+        keys_gmd = _like(self.keys_bkmd, queries_gxd).flatten(0, 1)
+        values_gmd = _like(self.values_bkmd, queries_gxd).flatten(0, 1)
+        logits = capped(torch.bmm(queries_gxd, keys_gmd.transpose(1, 2)), softcap)
         if self.mask_bkm is not None:
-            logits = logits.masked_fill(~self.mask_bkm[:, :, None], -torch.inf)
-        weights = torch.cat([logits, tail_logits], -1).softmax(-1)
-        split = logits.shape[-1]
-        return weights[..., :split] @ _like(self.values_bkmd, weights) + (
-            weights[..., split:] @ tail_values
-        )
+            logits = logits.masked_fill(~self.mask_bkm.flatten(0, 1)[:, None], -torch.inf)
+        weights = torch.cat((logits, tail_logits), 2).softmax(2)
+        kept, tail = weights.split_with_sizes((logits.shape[2], tail_logits.shape[2]), 2)
+        return torch.baddbmm(torch.bmm(tail, tail_values), kept, values_gmd)
 
 
 def _masked(keys, values, kept):
@@ -142,18 +145,15 @@ class Ragged:
         return replace(self, starts_bk=self.starts_bk[rows], counts_bk=self.counts_bk[rows],
                        segments=tuple(self.segments[int(row)] for row in rows))
 
-    def attend(self, queries_bkxd, tail_logits, tail_values, softcap):
-        """Softmax attention over prefix and tail together, [B, K, X, D].
+    def attend(self, queries_gxd, tail_logits, tail_values, softcap):
+        """As `Dense.attend`; reads each kept key once, never a padded copy of them.
 
-        Reads each kept key and value once, never a padded copy of them. The loop is
-        lean because at a token a time its overhead, not its arithmetic, is the cost.
+        The loop is lean because at a token a time its overhead, not its arithmetic, is
+        the cost.
         """
         outputs = []
         for (keys_dn, values_nd), queries_xd, logits_xt, values_td in zip(
-            self._views(),
-            queries_bkxd.flatten(0, 1).unbind(),
-            tail_logits.flatten(0, 1).unbind(),
-            tail_values.flatten(0, 1).unbind(),
+            self._views(), queries_gxd.unbind(), tail_logits.unbind(), tail_values.unbind()
         ):
             logits = capped(queries_xd.mm(_like(keys_dn, queries_xd)), softcap)
             weights = torch.cat((logits, logits_xt), 1).softmax(1)
@@ -161,7 +161,7 @@ class Ragged:
             outputs.append(
                 torch.addmm(tail.mm(values_td), kept, _like(values_nd, queries_xd))
             )
-        return torch.stack(outputs).view_as(queries_bkxd)
+        return torch.stack(outputs)
 
     def _views(self):
         """(keys [D, n], values [n, D]) of every sequence and head: views, made once."""

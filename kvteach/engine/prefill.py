@@ -163,7 +163,6 @@ class Prefill:
             self.scores[index] = self._shared(
                 index, lambda: self._score(module, key, value, scaling, softcap)
             )
-        self.ledger.note_peak(self._held())
         if self.score is None:
             self._store(index, [None] * len(key))
         elif self.streams:
@@ -234,7 +233,7 @@ class Prefill:
 
     def _store(self, index, kept):
         """Turn a waiting layer into a compressed one; kept[b]: [K, S_b] or None for all."""
-        key, value = self.waiting.pop(index)
+        key, value = self.waiting[index]
         kept_bks = self.plan.mask_bt[:, None].expand(key.shape[:3]).clone()
         for b, kept_ks in enumerate(kept):
             if kept_ks is not None:
@@ -243,6 +242,8 @@ class Prefill:
             self.plan.store, key[:, :, :-1], value[:, :, :-1], kept_bks[:, :, :-1]
         )
         self.layers[index] = CompressedLayer(prefix, self.length - 1)
+        self.ledger.note_peak(self._held())  # the moment when both are there
+        del self.waiting[index]
 
     def _sliding(self, key, value, window):
         """transformers' own layer, holding the window before the held-out token."""
@@ -260,6 +261,10 @@ class Prefill:
         indices = sorted(self.waiting)
         kept = {index: [] for index in indices}
         for b, entries in enumerate(self.plan.entries):
+            if self._replays():  # over a full cache of this sequence's own
+                share = self.plan.lengths[b] / (self.length * len(self.plan.lengths))
+                whole = account.storage_bytes(t for pair in self.waiting.values() for t in pair)
+                self.ledger.note_peak(self._held() + int(share * whole))
             scores = (
                 self._shared(("replayed", b), lambda: self._replayed(b))
                 if self._replays()
@@ -273,7 +278,6 @@ class Prefill:
                 kept[index].append(kept_ks)
         for index in indices:
             self._store(index, kept[index])
-            self.ledger.note_peak(self._held())
         self.ledger.seconds["compression"] += time.perf_counter() - began
 
     def _replayed(self, b):
@@ -285,7 +289,6 @@ class Prefill:
         for index in sorted(self.waiting):
             key, value = self.waiting[index]
             cache.update(key[b : b + 1, :, first:], value[b : b + 1, :, first:], index)
-        self.ledger.note_peak(self._held() + account.held_bytes(cache))
         scores = self.score.replay(
             self.model, self.plan.tokens_bt[b, first:], cache, self.plan.rankings[b]
         )
