@@ -10,7 +10,7 @@ def entry_budgets(mass_s):
     others; of equal masses the smaller position counts more. From n to n + 1 this
     set gains exactly one key and loses none, so it can be told by one number a key.
 
-    The text may have 60,000 tokens: sets must not be compared budget by budget.
+    The text may have 150,000 tokens: sets must not be compared budget by budget.
 
     mass_s: [S] float64
     Returns [S] int64, the numbers 1 .. S in some order. The argument stays as it is.
