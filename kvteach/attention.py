@@ -7,6 +7,8 @@ calls is chosen by `replaced`.
 
 import contextlib
 import contextvars
+import threading
+import weakref
 
 import torch
 
@@ -17,6 +19,8 @@ _UNSUPPORTED = {
     "position_bias": "a position bias",
 }
 _attend = contextvars.ContextVar("kvteach_attend", default=None)
+_locks = weakref.WeakKeyDictionary()  # model -> lock: one thread at a time replaces
+_guard = threading.Lock()
 
 
 @contextlib.contextmanager
@@ -27,7 +31,9 @@ def replaced(model, attend, capped=False):
     (output [B, T, H, D], weights or None), like transformers' own functions; query
     is [B, H, T, D], key and value are [B, K, S, D] after rotary embedding. Masks
     are those of SDPA: None for plainly causal, else boolean [B, 1, T, S]. The model
-    is left as it was, also when an exception passes through. capped: whether ``attend``
+    is left as it was, also when an exception passes through. Another thread that wants
+    to replace attention in the same model waits; one that just calls the model gets
+    its SDPA attention. capped: whether ``attend``
     takes an argument ``softcap`` and honours it.
 
     Raises NotImplementedError naming what a layer does that plain softmax
@@ -38,23 +44,35 @@ def replaced(model, attend, capped=False):
 
     AttentionInterface.register(_NAME, _dispatch)
     AttentionMaskInterface.register(_NAME, sdpa_mask)
-    before = model.config._attn_implementation
-    token = _attend.set((attend, capped))
-    try:
-        model.set_attn_implementation(_NAME)
-        yield
-    finally:
-        _attend.reset(token)
-        model.set_attn_implementation(before)
+    with _guard:
+        lock = _locks.setdefault(model, threading.RLock())
+    with lock:
+        before = model.config._attn_implementation
+        token = _attend.set((attend, capped))
+        try:
+            model.set_attn_implementation(_NAME)
+            yield
+        finally:
+            _attend.reset(token)
+            model.set_attn_implementation(before)
 
 
 def _dispatch(module, query, key, value, attention_mask, scaling=None, **others):
+    if _attend.get() is None:  # another thread's ordinary use of the model
+        return _sdpa(module, query, key, value, attention_mask, scaling, **others)
     attend, capped = _attend.get()
     for argument, what in _UNSUPPORTED.items():
         if others.get(argument) is not None and not (capped and argument == "softcap"):
             raise NotImplementedError(f"layer {module.layer_idx} uses {what}: not supported")
     scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
     return attend(module, query, key, value, attention_mask, scaling, **others)
+
+
+def _sdpa(module, query, key, value, attention_mask, scaling, **others):
+    from transformers import AttentionInterface
+
+    sdpa = AttentionInterface()["sdpa"]
+    return sdpa(module, query, key, value, attention_mask, scaling=scaling, **others)
 
 
 def visible_keys(attention_mask, positions, length):

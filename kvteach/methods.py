@@ -16,7 +16,7 @@ from kvteach.budgets.headkv import HeadKV
 from kvteach.budgets.pyramid import PyramidKV
 from kvteach.budgets.uniform import Uniform
 from kvteach.budgets.widest import Widest
-from kvteach.scores import head_importance
+from kvteach.scores import fastkvzip, head_importance, kvzap
 from kvteach.scores.chunkkv import ChunkKV
 from kvteach.scores.compactor import Compactor
 from kvteach.scores.expected import ExpectedAttention
@@ -91,6 +91,13 @@ _CHOICES = (
            "the floor of 32 recent keys is inside the budget"),
 )
 
+FITTED = ("headkv", "fastkvzip", "kvzap")
+"""Methods that read what was fitted to the bundled model, unless they are given a file of
+`kvteach compile`: headkv:importance=FILE, fastkvzip:gates=FILE, kvzap:network=FILE."""
+
+_FILES = {"importance": head_importance.load, "gates": fastkvzip.load, "network": kvzap.load}
+"""Parameters that may be given as the path of a file."""
+
 METHODS = {
     choice.name if isinstance(choice, Method) else choice.__name__.lstrip("_"): choice
     for choice in _CHOICES
@@ -143,6 +150,8 @@ def _changed(method, name, value):
     if not having:
         known = sorted(_fields(method.score) | _fields(method.budget) | {"store"})
         raise ValueError(f"{name}: {method.name} has no such parameter; it has {known}")
+    if isinstance(value, str) and name in _FILES:
+        value = _FILES[name](value)
     rules = {part: dataclasses.replace(parts[part], **{name: value}) for part in having}
     return dataclasses.replace(method, **rules)
 

@@ -40,8 +40,8 @@ def compress(
     sliding window keep their window and are not compressed.
 
     Cost: one forward pass without the vocabulary projection, plus the method's
-    scores. Methods that decide layer by layer hold one uncompressed layer at a
-    time, the others all of them. Raises ValueError for arguments out of their legal
+    scores. Methods that decide layer by layer hold one uncompressed layer at a time,
+    the others, and prompts in chunks, all of them. Raises ValueError for arguments out of their legal
     range, and NotImplementedError naming what a model has that is not supported.
     """
     plan = plans.make(

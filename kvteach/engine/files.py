@@ -1,5 +1,6 @@
 """A compressed session on disk: safetensors, with what belongs to it as metadata."""
 
+import hashlib
 import json
 from dataclasses import asdict
 
@@ -30,11 +31,13 @@ def write(path, session):
     described = {
         "format": _FORMAT,
         "model": session.model.name_or_path,
-        "shape": list(account.shape(session.model.config)),
+        "weights": _fingerprint(session.model),
         "method": session.method,
         "ledger": {**asdict(session.ledger), "kept": [k.tolist() for k in session.ledger.kept]},
         "layers": kinds,
     }
+    if not path.parent.is_dir():
+        raise ValueError(f"path: there is no folder {path.parent}")
     save_file({k: t.contiguous().clone() for k, t in tensors.items()}, path,
               {"kvteach": json.dumps(described)})
 
@@ -49,11 +52,10 @@ def read(path, model, session_class):
         raise ValueError(f"path: {path} cannot be read as a compressed cache ({error})") from None
     if described.get("format") != _FORMAT:
         raise ValueError(f"path: {path} holds no compressed cache of this version")
-    ours = {"model": model.name_or_path, "shape": list(account.shape(model.config))}
-    if any(described[key] != value for key, value in ours.items()):
+    if described["weights"] != _fingerprint(model):
         raise ValueError(
-            f"path: {path} belongs to {described['model']!r} {described['shape']}, "
-            f"the model is {ours['model']!r} {ours['shape']}"
+            f"path: {path} belongs to other weights ({described['model'] or 'unnamed'}), or "
+            f"to another dtype, than this model ({model.name_or_path or 'unnamed'})"
         )
     layers = [
         _layer(kind, {name.split(".", 1)[1]: t for name, t in tensors.items()
@@ -64,6 +66,15 @@ def read(path, model, session_class):
     ledger.kept = [torch.tensor(kept) for kept in ledger.kept]
     return session_class(model, Cache(layers=layers), tensors["tokens"], tensors["mask"],
                          described["method"], ledger, tensors.get("last"))
+
+
+def _fingerprint(model):
+    """SHA-256 over dtype, names, shapes and the first numbers of all weights."""
+    digest = hashlib.sha256(str(model.dtype).encode())
+    for name, weight in model.named_parameters():
+        first = weight.detach().flatten()[:8].float().cpu().numpy()
+        digest.update(f"{name} {list(weight.shape)}".encode() + first.tobytes())
+    return digest.hexdigest()
 
 
 def _kind(layer):

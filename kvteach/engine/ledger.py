@@ -10,7 +10,8 @@ class Ledger:
     """Bytes of keys, values and their bookkeeping, at three times.
 
     ``prefill_peak``: the most that existed at once while the prompt was read, finished
-    and unfinished layers and scores. ``compressed``: just after the eviction.
+    and unfinished layers, scores, and transformers' cache where the prompt comes in chunks;
+    not the activations of the model. ``compressed``: just after the eviction.
     ``nominal``: what the budget promises, 2 D itemsize bytes for every key of every
     compressed layer; ``full``: the same with every key of the prompt. All but the last
     two are counted from storage. What is held while decoding is `Compressed.held_bytes`.

@@ -11,11 +11,18 @@ from kvteach.caches import account, store
 from kvteach.engine import dense
 
 CONDITIONS = ("visible", "document", "after")
+OTHER_ROTATIONS = {"cohere", "cohere2", "ernie4_5", "exaone4", "glm", "glm4", "gptj",
+                   "helium", "smollm3"}
+"""Models that interleave rotary pairs, or leave some layers unrotated."""
 
 
 @dataclass(frozen=True)
 class Bytes:
-    """A budget in bytes, for all compressed layers and sequences together."""
+    """A budget in bytes, for all compressed layers and sequences together.
+
+    It holds for the store that a method comes with on prompts of equal length; a mask, or
+    padding where heads or prompts differ, holds more, as the ledger says.
+    """
 
     count: int
 
@@ -53,15 +60,23 @@ def make(model, tokens, method, budget, question, condition, attention_mask, sto
         raise NotImplementedError(
             "every layer of this model slides over a window: no layer can be compressed"
         )
+    kind = getattr(model.config, "model_type", "")
+    if getattr(method.score, "unrotates", False) and kind in OTHER_ROTATIONS:
+        raise NotImplementedError(
+            f"{method.name} reads keys before rotary embedding, which {kind} models turn in "
+            "another way than Llama's"
+        )
     if getattr(method.score, "second_pass", False) and any(windows):
         raise NotImplementedError(
             f"{method.name} reads the prompt twice over a full cache, but layers of this "
             "model slide over a window"
         )
+    if model.training:
+        raise ValueError("model: it is in training mode; call model.eval() first")
     kind = method.store if store_kind is None else store_kind
     if kind not in store.KINDS:
         raise ValueError(f"store: {kind!r}; there are {', '.join(store.KINDS)}")
-    tokens_bt = _ids("tokens", tokens, model)
+    tokens_bt = ids("tokens", tokens, model)
     mask_bt = _mask(attention_mask, tokens_bt)
     asked_bt = _question(question, tokens_bt, model)
     if condition not in CONDITIONS:
@@ -75,7 +90,8 @@ def make(model, tokens, method, budget, question, condition, attention_mask, sto
         tokens_bt = torch.cat([tokens_bt, asked_bt], 1)
         mask_bt = torch.cat([mask_bt, torch.ones_like(asked_bt, dtype=torch.bool)], 1)
         asked_bt = None
-    _require_context(model.config, tokens_bt, asked_bt)
+    asked = 0 if asked_bt is None else asked_bt.shape[1]
+    require_context(model.config, tokens_bt.shape[1] + asked)
     pending_bt = tokens_bt[:, -1:]
     if asked_bt is not None:
         pending_bt = torch.cat([pending_bt, asked_bt], 1)
@@ -101,9 +117,14 @@ def _require_model(model):
         raise ValueError("model: its weights are on the meta device; load them first")
 
 
-def _ids(name, tokens, model):
+def ids(name, tokens, model):
     """Token ids [B, T] on the model's device, or ValueError."""
-    tokens = torch.as_tensor(tokens)
+    if hasattr(tokens, "input_ids"):
+        raise ValueError(f"{name}: got what a tokenizer returns; pass its .input_ids")
+    try:
+        tokens = torch.as_tensor(tokens)
+    except (TypeError, ValueError, RuntimeError):
+        raise ValueError(f"{name}: {type(tokens).__name__}; need ids [T] or [B, T]") from None
     if tokens.ndim not in (1, 2) or tokens.numel() == 0:
         raise ValueError(f"{name}: shape {list(tokens.shape)}; need [T] or [B, T], T >= 1")
     if tokens.dtype not in (torch.int64, torch.int32):
@@ -138,15 +159,15 @@ def _question(question, tokens_bt, model):
     """The question for every sequence, [B, Tq]; None where there is none."""
     if question is None:
         return None
-    asked = _ids("question", question, model)
+    asked = ids("question", question, model)
     if len(asked) not in (1, len(tokens_bt)):
         raise ValueError(f"question: {len(asked)} rows; need 1 or {len(tokens_bt)}")
     return asked.expand(len(tokens_bt), -1)
 
 
-def _require_context(config, tokens_bt, asked_bt):
+def require_context(config, total):
+    """Raise ValueError where ``total`` tokens are more than the model reads."""
     longest = getattr(account.text_config(config), "max_position_embeddings", None)
-    total = tokens_bt.shape[1] + (0 if asked_bt is None else asked_bt.shape[1])
     if longest and total > longest:
         raise ValueError(f"tokens: {total}; the model reads at most {longest}")
 
@@ -182,7 +203,9 @@ def _from_bytes(budget, lengths, model, layers):
     _, kv_heads, dim = account.shape(model.config)
     entry = 2 * dim * model.dtype.itemsize + 4
     per_entry = len(lengths) * layers * kv_heads * entry
-    if not isinstance(budget.count, Integral) or budget.count < per_entry:
+    if isinstance(budget.count, bool) or not isinstance(budget.count, Integral):
+        raise ValueError(f"budget: {budget}; need a whole number of bytes")
+    if budget.count < per_entry:
         raise ValueError(
             f"budget: {budget}; one key per head takes {per_entry} bytes, "
             f"{max(lengths)} keys take {per_entry * max(lengths)}"

@@ -135,7 +135,7 @@ class Prefill:
             return
         read = self.read.setdefault(index, RowsRead([], [], []))
         hidden, rotary = self.inputs.get(index, (None, None))
-        read.queries.append(query)
+        read.queries = [torch.cat([*read.queries, query], 2)[:, :, -self._rows_needed() :]]
         if rotary is not None:
             read.rotary.append(rotary)
         if getattr(self.score, "hidden", False):
@@ -145,6 +145,14 @@ class Prefill:
                     f"{self.plan.method.name} reads"
                 )
             read.hidden.append(hidden)
+
+    def _rows_needed(self):
+        """How many of the last rows the score may read."""
+        window = getattr(self.score, "window", None)
+        if window is None:
+            return self.length
+        later = [n - r for n, r in zip(self.plan.lengths, self.plan.rankings) if r is not None]
+        return max(window + max(later, default=0), 1)
 
     def _seen(self, module, key, value, scaling, softcap):
         """All rows of a layer have been read: score it, compress it if it stands alone."""
@@ -191,7 +199,7 @@ class Prefill:
 
     def _views(self, module, read, key, value, scaling, softcap):
         """The `Layer` of each sequence, without padding."""
-        query = read.queries[0] if len(read.queries) == 1 else torch.cat(read.queries, 2)
+        [query] = read.queries
         hidden = torch.cat(read.hidden, 1) if read.hidden else None
         cos = torch.cat([c for c, _ in read.rotary], 1) if read.rotary else None
         sin = torch.cat([s for _, s in read.rotary], 1) if read.rotary else None
@@ -200,7 +208,7 @@ class Prefill:
             turn = min(b, len(cos) - 1) if cos is not None else 0
             yield Layer(
                 module.layer_idx,
-                query[b, :, first:],
+                query[b, :, max(query.shape[2] - length, 0) :],
                 key[b, :, first:],
                 value[b, :, first:],
                 scaling,
@@ -229,7 +237,12 @@ class Prefill:
             return [torch.ones_like(score, dtype=torch.bool) for score in scores]
         compressed = [i for i, window in enumerate(self.plan.windows) if window is None]
         places = [compressed.index(index) for index in indices]
-        return self.budget(scores, entries, places, len(compressed))
+        try:
+            return self.budget(scores, entries, places, len(compressed))
+        except ValueError as error:
+            raise ValueError(
+                f"budget: {entries} keys per head for {self.plan.method.name}: {error}"
+            ) from error
 
     def _store(self, index, kept):
         """Turn a waiting layer into a compressed one; kept[b]: [K, S_b] or None for all."""
@@ -301,7 +314,10 @@ class Prefill:
         )
         waiting = (t for pair in self.waiting.values() for t in pair)
         scores = (t for layer in self.scores.values() for t in layer)
-        return account.storage_bytes([*finished, *waiting, *scores])
+        chunks = [] if self.chunks is None else (
+            t for layer in self.chunks.layers for t in account.layer_tensors(layer).values()
+        )
+        return account.storage_bytes([*finished, *waiting, *scores, *chunks])
 
     def _require_all_layers(self):
         missing = [

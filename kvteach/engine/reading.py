@@ -43,7 +43,7 @@ class Reading:
             raise ValueError(f"tokens: {len(plan.tokens_bt)} sequences; a reading holds one")
         self.model, self.plan = model, plan
         self.recorded = Recorder(model, plan).run()
-        self.scores = {}  # score rule -> its scores of all layers
+        self.scores = {}  # (score rule, ranking) -> the rule, its scores of all layers
 
     def compress(self, method, budget=None, store=None, ranking="as read"):
         """A `Compressed` session, as `kvteach.engine.compress` would give it.
@@ -55,10 +55,23 @@ class Reading:
         plan = plans.make(
             self.model, read.tokens_bt, method, budget, None, "visible", None, store
         )
-        rankings = read.rankings if ranking == "as read" else [ranking]
+        rankings = read.rankings if ranking == "as read" else [self._checked(ranking)]
         plan = replace(plan, pending_bt=read.pending_bt, rankings=rankings)
         plans.require_rows(plan)
         prefill = Prefill(self.model, plan)
-        known = self.scores.setdefault((plan.method.score, rankings[0]), {})
+        score = plan.method.score
+        try:
+            hash(score)
+            key = (score, rankings[0])
+        except TypeError:
+            key = (id(score), rankings[0])  # what cannot be compared equals only itself
+        # The rule is kept beside its scores, so that no other can get its id.
+        _, known = self.scores.setdefault(key, (score, {}))
         layers, ledger = prefill.reuse(self.recorded, known)
         return Compressed.start(self.model, layers, plan, ledger)
+
+    def _checked(self, ranking):
+        length = self.plan.lengths[0]
+        if ranking is None or (isinstance(ranking, int) and 1 <= ranking <= length):
+            return ranking
+        raise ValueError(f"ranking: {ranking!r}; need None or 1 .. {length} rows")

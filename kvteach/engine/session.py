@@ -1,5 +1,7 @@
 """A compressed prompt and what follows it: logits, text, further turns, files."""
 
+import contextlib
+import copy
 from pathlib import Path
 
 import torch
@@ -9,7 +11,15 @@ from transformers.cache_utils import DynamicSlidingWindowLayer
 from kvteach import attention, models
 from kvteach.caches import account
 from kvteach.caches.layer import CompressedLayer
-from kvteach.engine import dense, files
+from kvteach.engine import dense, files, plan
+
+_REFUSED = {
+    "assistant_model": "assisted decoding",
+    "prompt_lookup_num_tokens": "prompt lookup",
+    "assistant_early_exit": "early exit",
+    "guidance_scale": "guidance by a second prompt",
+}
+"""Ways of decoding that read the prompt again, which is no longer there."""
 
 _OURS = ("input_ids", "inputs_embeds", "attention_mask", "position_ids", "cache",
          "past_key_values", "cache_implementation", "use_cache", "cache_position")
@@ -33,12 +43,12 @@ class Compressed:
         self.last = last  # logits after the newest token, [B, vocabulary], once read
 
     @classmethod
-    def start(cls, model, layers, plan, ledger):
+    def start(cls, model, layers, made, ledger):
         """A session whose held-out token, and a question that came after, wait."""
-        fresh = plan.pending_bt[:, 1:]
-        tokens = torch.cat([plan.tokens_bt, fresh], 1)
-        mask = torch.cat([plan.mask_bt, torch.ones_like(fresh, dtype=torch.bool)], 1)
-        return cls(model, Cache(layers=layers), tokens, mask, plan.method.name, ledger)
+        fresh = made.pending_bt[:, 1:]
+        tokens = torch.cat([made.tokens_bt, fresh], 1)
+        mask = torch.cat([made.mask_bt, torch.ones_like(fresh, dtype=torch.bool)], 1)
+        return cls(model, Cache(layers=layers), tokens, mask, made.method.name, ledger)
 
     def held_bytes(self):
         """Bytes of all layers now, tail with its slack included, counted from storage."""
@@ -53,7 +63,12 @@ class Compressed:
         """
         new = self._continuation(tokens)
         count = 0 if new is None else new.shape[1]
-        self._append(new)
+        with self._whole_or_not_at_all():
+            self._append(new)
+            return self._read(count)
+
+    def _read(self, count):
+        """Logits over everything that waits; those of the ``count`` newest and one more."""
         waiting = self.tokens_bt.shape[1] - self.cache.get_seq_length()
         if not waiting:
             return self.last[:, None]
@@ -77,13 +92,30 @@ class Compressed:
         options: those of transformers (max_new_tokens, do_sample, num_beams, ...). With
         several beams or returned sequences the session itself stays where it was,
         otherwise it has then read everything but the newest token. Raises ValueError
-        for options that the session sets itself.
+        for options that the session sets itself, and for ways of decoding that read the
+        prompt again (assistants, prompt lookup, guidance). With
+        return_dict_in_generate, transformers' own object, whose sequences begin with
+        the prompt. What is interrupted leaves the session where it was.
         """
+        copies = self._copies(options)
+        new = self._continuation(tokens)
+        with self._whole_or_not_at_all():
+            return self._generate(new, copies, options)
+
+    def _copies(self, options):
+        """Sequences per prompt; ValueError for options that cannot be honoured."""
         if clash := sorted(set(options) & set(_OURS)):
             raise ValueError(f"{clash[0]}: the session sets this itself")
-        new = self._continuation(tokens)
-        beams = options.get("num_beams") or 1
-        copies = max(beams, options.get("num_return_sequences") or 1)
+        config = copy.deepcopy(options.get("generation_config") or self.model.generation_config)
+        config.update(**{k: v for k, v in options.items() if k != "generation_config"})
+        for name, what in _REFUSED.items():
+            if options.get(name, getattr(config, name, None)) not in (None, 1, 1.0):
+                raise ValueError(f"{name}: {what} reads the prompt again, which is compressed")
+        if config.use_cache is False or config.cache_implementation in ("static", "quantized"):
+            raise ValueError("generation_config: the session sets the cache itself")
+        return max(config.num_beams or 1, config.num_return_sequences or 1)
+
+    def _generate(self, new, copies, options):
         target = self if copies == 1 else self.fork()
         target._append(new)
         target._hold_one()
@@ -100,15 +132,17 @@ class Compressed:
             )
         sequences = output if isinstance(output, torch.Tensor) else output.sequences
         if copies == 1:
-            target._append(sequences[:, before:])
+            target._append(sequences[:, before:], self._after_end(sequences[:, before:], options))
             target.last = None
         return sequences[:, before:] if output is sequences else output
 
     def fork(self, copies=1):
         """A session that goes on by itself from here, as a batch of ``copies`` if asked.
 
-        Kept keys are shared where the store is ragged or there is one copy.
+        copies: each sequence so many times, >= 1. Kept keys are shared where the store is ragged or there is one copy.
         """
+        if isinstance(copies, bool) or not isinstance(copies, int) or copies < 1:
+            raise ValueError(f"copies: {copies!r}; need a whole number >= 1")
         layers = [_fork_layer(layer) for layer in self.cache.layers]
         if copies > 1:
             for layer in layers:
@@ -126,6 +160,7 @@ class Compressed:
     # --- inside -------------------------------------------------------------------
 
     def attention(self):
+        """A context in which the model's own calls read this session's cache."""
         return attention.replaced(self.model, self._attend, capped=True)
 
     def _attend(self, module, query, key, value, mask, scaling, softcap=None, **_):
@@ -138,26 +173,40 @@ class Compressed:
         """Checked ids [B, n], None for none."""
         if tokens is None:
             return None
-        new = torch.as_tensor(tokens)
         batch = len(self.tokens_bt)
-        if new.ndim not in (1, 2) or new.numel() == 0 or new.is_floating_point():
-            raise ValueError(f"tokens: {new.dtype} of shape {list(new.shape)}; need ids [n] or [B, n]")
-        new = new.reshape(-1, new.shape[-1]).long().to(self.tokens_bt.device)
+        new = plan.ids("tokens", tokens, self.model)
         if len(new) not in (1, batch):
             raise ValueError(f"tokens: {len(new)} rows; need 1 or {batch}")
-        vocabulary = account.text_config(self.model.config).vocab_size
-        if not 0 <= new.min() <= new.max() < vocabulary:
-            raise ValueError(
-                f"tokens: ids {int(new.min())} .. {int(new.max())} leave the vocabulary, "
-                f"0 .. {vocabulary - 1}"
-            )
+        plan.require_context(self.model.config, self.tokens_bt.shape[1] + new.shape[1])
         return new.expand(batch, -1)
 
-    def _append(self, new):
+    def _append(self, new, padding=None):
         if new is not None:
             self.tokens_bt = torch.cat([self.tokens_bt, new], 1)
-            seen = torch.ones_like(new, dtype=torch.bool)
+            seen = torch.ones_like(new, dtype=torch.bool) if padding is None else ~padding
             self.mask_bt = torch.cat([self.mask_bt, seen], 1)
+
+    def _after_end(self, new, options):
+        """What transformers fills up with after a sequence of a batch has ended."""
+        config = options.get("generation_config") or self.model.generation_config
+        ends = options.get("eos_token_id", config.eos_token_id)
+        if ends is None or len(new) == 1:
+            return None
+        ended = torch.isin(new, torch.as_tensor(ends, device=new.device)).long().cumsum(1)
+        return ended.roll(1, 1).index_fill(1, torch.tensor([0], device=new.device), 0) > 0
+
+    @contextlib.contextmanager
+    def _whole_or_not_at_all(self):
+        """Put the session back where it was if an exception passes through."""
+        tokens, mask, last = self.tokens_bt, self.mask_bt, self.last
+        layers = [{**vars(layer)} for layer in self.cache.layers]
+        try:
+            yield
+        except BaseException:
+            self.tokens_bt, self.mask_bt, self.last = tokens, mask, last
+            for layer, before in zip(self.cache.layers, layers):
+                vars(layer).update(before)
+            raise
 
     def _hold_one(self):
         """transformers generates from a token that it reads: make sure that one waits."""

@@ -48,6 +48,7 @@ class Compactor:
 
     window = None
     hidden = False
+    unrotates = True
 
     def __post_init__(self):
         for name, least in (("sketch", 1), ("tile", 1), ("first", 0), ("last", 0)):
@@ -87,7 +88,7 @@ class Compactor:
             stop = min(start + self.tile, end)
             mass_hs[:, start - begin : stop - begin] = _mass_of_tile(layer, start, stop)
         lengths_ks = torch.linalg.vector_norm(
-            layer.values_ksd[:, begin:end], dim=-1, dtype=torch.float32
+            layer.values_ksd[:, begin:end].float(), dim=-1
         )
         drawn_ks = over_groups(mass_hs, kv_heads) * lengths_ks
         return F.avg_pool1d(drawn_ks, 3, stride=1, padding=1)

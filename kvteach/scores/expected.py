@@ -32,6 +32,7 @@ class ExpectedAttention:
 
     window = None
     hidden = False
+    unrotates = True
 
     def __post_init__(self):
         if self.sinks < 0:
@@ -50,7 +51,7 @@ class ExpectedAttention:
         logits_ksr = logits_ksrd.mul_(keys_ksd[:, :, None]).sum(-1)
         expected_ks = logits_ksr.softmax(1).mean(-1)
         lengths_ks = torch.linalg.vector_norm(
-            layer.values_ksd[:, self.sinks :], dim=-1, dtype=torch.float32
+            layer.values_ksd[:, self.sinks :].float(), dim=-1
         )
         sinks_ks = expected_ks.new_full((kv_heads, layer.length - rest), torch.inf)
         return torch.cat([sinks_ks, expected_ks * lengths_ks], 1)

@@ -22,4 +22,4 @@ class KNorm:
     hidden = False
 
     def __call__(self, layer):
-        return -torch.linalg.vector_norm(layer.keys_ksd, dim=-1, dtype=torch.float32)
+        return -torch.linalg.vector_norm(layer.keys_ksd.float(), dim=-1)

@@ -2,9 +2,10 @@
 
 A scoring rule is a frozen dataclass whose fields are the rule's parameters and which
 can be called: ``rule(layer) -> score_ks``, float32, larger means keep. A score of
-+inf says that the key must stay whatever the budget (sinks, the window). Two class
-attributes tell the engine what to collect: ``window``, how many of the last rows the
-rule reads (None for every row), and ``hidden``, whether it reads the hidden states.
++inf says that the key must stay whatever the budget (sinks, the window). Class
+attributes tell the engine what the rule needs: ``window``, how many of the last rows that
+may rank (None for every row, 0 for none), ``hidden``, whether it reads the hidden states,
+and ``unrotates``, whether it turns the rotary embedding back.
 
 The sequence has no padding: the engine takes a batch apart before it scores.
 """
@@ -90,7 +91,8 @@ class Layer:
 
         first: position of the first of the T rows; by default they are the last T.
         Returns a new float32 tensor, which the caller may overwrite. Exact up to
-        rounding, also for partial rotary embeddings.
+        rounding for embeddings that turn dimension i with i + half, as Llama's do,
+        also partial ones; the engine refuses models that do otherwise.
         """
         if self.cos_sd is None:
             return states_htd.to(torch.float32, copy=True)

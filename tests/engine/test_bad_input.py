@@ -22,6 +22,9 @@ TEXT = prompt(50)
         ({"budget": float("nan")}, "budget: nan"),
         ({"budget": None}, "budget: None"),
         ({"budget": "0.2"}, "budget: '0.2'"),
+        ({"tokens": "words"}, "tokens: str; need ids"),
+        ({"tokens": None}, "tokens: NoneType; need ids"),
+        ({"budget": engine.Bytes(2e4)}, "need a whole number of bytes"),
         ({"budget": engine.Bytes(10)}, "one key per head takes 544 bytes"),
         ({"method": "snapkw"}, "method: 'snapkw'; there are full, "),
         ({"method": 3}, "method: 3; need a name"),
@@ -76,6 +79,56 @@ def test_what_models_load_returns_is_told():
     loaded = models.Loaded(tiny("llama"), None, "tiny", "tiny")
     with pytest.raises(ValueError, match="pass its .model"):
         engine.compress(loaded, TEXT, "knorm", 0.5)
+
+
+def test_what_a_tokenizer_returns_is_told(llama):
+    from transformers import BatchEncoding
+
+    with pytest.raises(ValueError, match="pass its .input_ids"):
+        engine.compress(llama, BatchEncoding({"input_ids": TEXT}), "knorm", 0.5)
+
+
+def test_a_model_in_training_mode():
+    model = copy.deepcopy(tiny("llama")).train()
+    with pytest.raises(ValueError, match="call model.eval"):
+        engine.compress(model, TEXT, "knorm", 0.5)
+
+
+def test_another_rotary_embedding_is_refused_by_the_rules_that_turn_it_back():
+    from transformers import CohereConfig
+
+    model = AutoModelForCausalLM.from_config(CohereConfig(
+        **SMALL, num_attention_heads=4, intermediate_size=16)).eval()
+    for name in ("expected", "compactor"):
+        with pytest.raises(NotImplementedError, match="cohere models turn in another way"):
+            engine.compress(model, TEXT, name, 0.5)
+    engine.compress(model, TEXT, "knorm", 0.5)
+
+
+def test_continuations_beyond_what_the_model_reads(llama):
+    session = engine.compress(llama, prompt(500), "knorm", 0.5)
+    with pytest.raises(ValueError, match="tokens: 520; the model reads at most 512"):
+        session.logits(prompt(20))
+    session.logits(prompt(12))
+
+
+@pytest.mark.parametrize("ranking", [0, -1, 61, 2.5])
+def test_rankings_of_a_reading(llama, ranking):
+    with pytest.raises(ValueError, match=r"ranking: .*; need None or 1 \.\. 50"):
+        engine.Reading(llama, TEXT).compress("knorm", 0.5, ranking=ranking)
+
+
+def test_rules_that_cannot_be_hashed_can_be_compared(llama):
+    class Listed:
+        window, hidden, __hash__ = 0, False, None
+
+        def __call__(self, layer):
+            return layer.keys_ksd.float().sum(-1)
+
+    method = methods.Method("listed", Listed(), methods.Uniform(), "padded")
+    reading = engine.Reading(llama, TEXT)
+    kept = [reading.compress(method, b).ledger.kept[0].tolist() for b in (10, 20)]
+    assert kept == [[[9, 9]], [[19, 19]]]
 
 
 def test_a_model_without_weights():

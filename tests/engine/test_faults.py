@@ -125,7 +125,7 @@ def test_saved_and_restored(any_model, store, tmp_path):
 
 def test_a_file_of_another_model_is_refused(llama, tmp_path):
     compressed(llama, prompt(50)).save(tmp_path / "cache.safetensors")
-    with pytest.raises(ValueError, match="belongs to"):
+    with pytest.raises(ValueError, match="belongs to other weights"):
         engine.restore(tiny("qwen3"), tmp_path / "cache.safetensors")
     (tmp_path / "broken").write_bytes(b"nothing")
     with pytest.raises(ValueError, match="cannot be read"):
@@ -332,6 +332,116 @@ def test_a_model_that_slides_everywhere_is_refused():
     from engine_models import SHAPE
     from transformers import AutoModelForCausalLM, MistralConfig
 
-    model = AutoModelForCausalLM.from_config(MistralConfig(**SHAPE, sliding_window=16))
+    model = AutoModelForCausalLM.from_config(MistralConfig(**SHAPE, sliding_window=16)).eval()
     with pytest.raises(NotImplementedError, match="every layer of this model slides"):
         compressed(model, prompt(50))
+
+
+# --- threads, interruptions, ends of sequences ----------------------------------------------
+
+
+def test_threads_wait_for_one_another_and_the_model_comes_back(llama):
+    import threading
+
+    texts = [prompt(50, seed=s) for s in range(4)]
+    expected = [compressed(llama, t).generate(max_new_tokens=12, do_sample=False) for t in texts]
+    plain, told, seen = llama(prompt(20)[None]).logits, {}, []
+
+    def work(i):
+        told[i] = compressed(llama, texts[i]).generate(max_new_tokens=12, do_sample=False)
+
+    def ordinary():
+        for _ in range(20):
+            seen.append(llama(prompt(20)[None]).logits)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    threads.append(threading.Thread(target=ordinary))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(torch.equal(told[i], expected[i]) for i in range(4))
+    assert len(seen) == 20 and all(torch.allclose(s, plain, atol=1e-4) for s in seen)
+    assert llama.config._attn_implementation == "sdpa"
+
+
+@pytest.mark.parametrize("name", ["llama", "gemma3"])
+def test_an_interrupted_call_leaves_the_session_where_it_was(name):
+    from transformers.generation.streamers import BaseStreamer
+
+    class Stop(BaseStreamer):
+        count = 0
+
+        def put(self, value):
+            self.count += 1
+            if self.count == 5:
+                raise KeyboardInterrupt
+
+        def end(self):
+            pass
+
+    model = tiny(name)
+    session = compressed(model, prompt(50))
+    session.logits(prompt(3, seed=2))
+    expected = session.fork().generate(prompt(4, seed=3), max_new_tokens=6, do_sample=False)
+    with pytest.raises(KeyboardInterrupt):
+        session.generate(prompt(4, seed=3), max_new_tokens=9, do_sample=False, streamer=Stop())
+    assert session.tokens_bt.shape[1] == 53
+    assert torch.equal(
+        session.generate(prompt(4, seed=3), max_new_tokens=6, do_sample=False), expected)
+    again = compressed(model, prompt(50))
+    handle = model.base_model.layers[2].register_forward_pre_hook(lambda *_: 1 / 0)
+    try:
+        with pytest.raises(ZeroDivisionError):
+            again.logits(prompt(4, seed=3))
+    finally:
+        handle.remove()
+    torch.testing.assert_close(again.logits(prompt(4, seed=3)),
+                               compressed(model, prompt(50)).logits(prompt(4, seed=3)))
+
+
+def test_a_second_turn_after_one_row_has_ended(llama):
+    """What fills up a finished row is no text: as if the row had been alone."""
+    texts = torch.stack([prompt(50, seed=1), prompt(50, seed=2)])
+    first = compressed(llama, texts).generate(max_new_tokens=8, do_sample=False)
+    end = next(int(t) for i, t in enumerate(first[0]) if i < 6 and t not in first[1])
+    both = compressed(llama, texts)
+    told = both.generate(max_new_tokens=8, do_sample=False, eos_token_id=end, pad_token_id=0)
+    length = told[0].tolist().index(end) + 1
+    assert length < told.shape[1] and (told[0, length:] == 0).all()
+    after = both.logits(prompt(4, seed=3))
+    for row, tokens in ((0, told[0, :length]), (1, told[1])):
+        alone = compressed(llama, texts[row])
+        alone.logits(tokens)
+        torch.testing.assert_close(
+            after[row, -4:], alone.logits(prompt(4, seed=3))[0, -4:], **CLOSE)
+
+
+@pytest.mark.parametrize("option", [
+    {"prompt_lookup_num_tokens": 3}, {"guidance_scale": 2.0}, {"assistant_early_exit": 2},
+    {"assistant_model": "another"},
+])
+def test_decoding_that_reads_the_prompt_again_is_refused(llama, option):
+    session = compressed(llama, prompt(50))
+    with pytest.raises(ValueError, match=f"{next(iter(option))}: .* reads the prompt again"):
+        session.generate(max_new_tokens=4, **option)
+
+
+def test_options_count_wherever_they_stand(llama):
+    from transformers import GenerationConfig
+
+    session = compressed(llama, prompt(50))
+    expected = session.fork().generate(max_new_tokens=5, num_beams=3, do_sample=False)
+    config = GenerationConfig(max_new_tokens=5, num_beams=3, do_sample=False)
+    assert torch.equal(session.generate(generation_config=config), expected)
+    with pytest.raises(ValueError, match="the session sets the cache itself"):
+        session.generate(generation_config=GenerationConfig(max_new_tokens=5, use_cache=False))
+
+
+def test_chunks_keep_only_the_rows_that_a_rule_reads(llama):
+    whole = compressed(llama, prompt(400), budget=0.1)
+    chunked = compressed(llama, prompt(400), budget=0.1, chunk=50)
+    assert str(kept_sets(whole)) == str(kept_sets(chunked))
+    # transformers held seven of eight chunks of the layers that were still to come.
+    assert chunked.ledger.prefill_peak > 7 / 8 * chunked.ledger.full
+    assert whole.ledger.prefill_peak < 0.5 * whole.ledger.full

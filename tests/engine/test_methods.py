@@ -1,5 +1,7 @@
 """Every named method on the real model: sets, bytes, decoding, generation."""
 
+from pathlib import Path
+
 import pytest
 import torch
 from engine_models import kept_sets, masked_dense_logits
@@ -106,3 +108,16 @@ def test_parameters_in_a_name():
     for wrong in ("snapkv:window", "snapkv:windows=3", "snap:window=3"):
         with pytest.raises(ValueError):
             methods.get(wrong)
+
+
+def test_fitted_files_can_be_named(bundled, text):
+    folder = Path(methods.__file__).parent / "scores" / "weights"
+    for name, parameter, file in (
+        ("headkv", "importance", "heads-smollm2-135m-instruct.json"),
+        ("fastkvzip", "gates", "fastkvzip-smollm2-135m-instruct.safetensors"),
+        ("kvzap", "network", "kvzap-linear-smollm2-135m-instruct.safetensors"),
+    ):
+        method = methods.get(f"{name}:{parameter}={folder / file}")
+        engine.compress(bundled.model, text[:200], method, 150)
+    with pytest.raises(ValueError):
+        methods.get("kvzap:network=/nowhere")

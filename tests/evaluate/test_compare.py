@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from kvteach import engine
+from kvteach import engine, methods, models
 from kvteach.evaluate.compare import measure, plan, report, summary
 from kvteach.evaluate.shards import PlanError
 
@@ -111,6 +111,27 @@ def test_the_summary_counts_what_is_in_the_table(table, small):
 def test_wrong_plans(bundled, change, said):
     with pytest.raises(PlanError, match=said):
         plan.make_plan(bundled, **{**SMALL, **change})
+
+
+def test_another_model_is_compared_without_what_was_fitted_to_ours(save_reader, tmp_path):
+    loaded = models.load(save_reader(tmp_path / "tiny", layers=2))
+    made = plan.make_plan(loaded, tokens=400, documents=2)
+    assert not set(made.methods) & set(methods.FITTED) and "kvzip" in made.methods
+    assert set(plan.make_plan(models.load(), tokens=400, documents=2).methods) == set(
+        methods.METHODS)
+
+
+def test_methods_that_no_budget_holds_are_shown_with_dashes(bundled):
+    made = plan.make_plan(bundled, tokens=300, documents=2, questions=1, budgets=(0.1,),
+                          method_names=("kvzap", "snapkv:window=280", "knorm"))
+    import pyarrow as pa
+
+    found = pa.concat_tables([measure.measure(made, i) for i in range(2)])
+    assert set(found["method"].to_pylist()) == {"full", "knorm"}
+    text = report.render({**summary.summarise(found, made), "plan": json.loads(made.to_json()),
+                          "took": {"cpu_seconds": 1.0, "machine": "here"}})
+    for name in ("kvzap", "snapkv:window=280"):
+        assert f"| {name} | – | – | – |" in text
 
 
 def kvteach(*arguments, **options):

@@ -14,6 +14,7 @@ kvteach compare out/                        every method, facts in prose, 48 doc
 kvteach compare out/ --jobs 2 --budgets 0.5 0.25 0.125 --tasks mixed_facts repeated_code
 kvteach compare out/ --conditions visible document after --methods snapkv contourkv
 kvteach compare out/ --model Qwen/Qwen3-0.6B --tokens 4096
+kvteach compare out/ --methods snapkv:window=16 kvzap:network=network.safetensors
 
 A run that was stopped continues where it was when the same command is given again.
 Files: answers.parquet, summary.json, summary.md, plan.json.

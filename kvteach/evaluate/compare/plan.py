@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields
 import torch
 
 from kvteach import methods
+from kvteach.bundled import BUNDLED
 from kvteach.engine.plan import CONDITIONS
 from kvteach.evaluate import tasks
 from kvteach.evaluate.shards import PlanError
@@ -99,7 +100,10 @@ def make_plan(
     """Check what was asked and return the `Plan`; PlanError where it cannot be."""
     import transformers
 
-    names = tuple(method_names or methods.METHODS)
+    names = tuple(method_names or (
+        name for name in methods.METHODS
+        if loaded.name == BUNDLED or name not in methods.FITTED
+    ))
     _check(task_names, documents, questions, names, budgets, conditions, seed, tokens)
     try:
         made = [

@@ -8,7 +8,7 @@ def render(summary):
     """The summary as Markdown."""
     parts = [_head(summary)]
     for title, cells in _grouped(summary["cells"]):
-        parts.append(f"## {title}\n\n" + _scores(cells))
+        parts.append(f"## {title}\n\n" + _scores(cells, summary["plan"]))
     for reference, record in summary["records"].items():
         parts.append(f"## Record of {reference}\n\n" + _record(record))
     if summary["equal_bytes"]:
@@ -47,13 +47,14 @@ _WHEN = {
 }
 
 
-def _scores(cells):
-    budgets = sorted({c["budget"] for c in cells if c["method"] != "full"}, reverse=True)
+def _scores(cells, plan):
+    budgets = sorted(plan["budgets"], reverse=True)
     full = next(c for c in cells if c["method"] == "full")
     header = ["method", *(f"{share}, {b:g}" for b in budgets
                           for share in ("held", "score", "nll"))]
     rows = []
-    for method in dict.fromkeys(c["method"] for c in cells if c["method"] != "full"):
+    names = [*(c["method"] for c in cells), *plan["methods"]]
+    for method in sorted(set(names) - {"full"}, key=_place(plan["methods"])):
         own = {c["budget"]: c for c in cells if c["method"] == method}
         row = [method]
         for budget in budgets:
@@ -65,6 +66,11 @@ def _scores(cells):
             f"{full['answers']} answers. Held: bytes over those of the full cache. A dash: "
             "the budget does not hold what the method must keep.")
     return text + "\n\n" + grid(header, rows)
+
+
+def _place(order):
+    """Sorts methods as they were asked for, each before its unenforced self."""
+    return lambda name: (order.index(name.removesuffix(LOOSE)), name)
 
 
 def _record(record):
