@@ -175,7 +175,7 @@ def test_what_the_code_printed_is_shown(make_course, run_grade):
     [
         (["ch02/forced_outptu"], "did you mean ch02/forced_output?"),
         (["forced_output"], "did you mean ch02/forced_output?"),
-        (["ch99"], "known are all, ch01, ch02"),
+        (["zzz"], "known are all, ch01, ch02"),
         (["ch02", "--hint"], "needs one exercise"),
         (["ch02/phi", "--hint", "0"], "is not 1 or more"),
         (["ch02/phi", "--json", "no/such/place.json"], "no folder no/such"),
