@@ -88,5 +88,5 @@ def spread_excess(quotas, room, weight):
         part = torch.where(others, weight, 0.0)
         if part.sum() == 0:
             part = others.double()
-        quotas = quotas + excess * part / part.sum()
+        quotas = quotas + excess * (part / part.sum())  # tiny weights lose in products
     return quotas

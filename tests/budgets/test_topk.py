@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kvteach.budgets.headkv import spread_excess
@@ -62,6 +62,7 @@ def test_largest_remainder_by_hand():
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6), st.floats(0, 1))
+@example([1.0, 5e-324], 0.625)
 def test_excess_goes_to_those_who_have_room(weight, mean):
     weight = torch.tensor(weight, dtype=torch.float64)
     if weight.sum() < 1e-6:
