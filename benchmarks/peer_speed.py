@@ -63,7 +63,7 @@ def main():
 
     def read(cache, press=None):
         with torch.no_grad(), press(model) if press else contextlib.nullcontext():
-            model.model(ids, past_key_values=cache)
+            model.model(input_ids=ids, past_key_values=cache)
 
     def step(cache, position):
         with torch.no_grad():
