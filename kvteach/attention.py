@@ -59,7 +59,7 @@ def replaced(model, attend, capped=False):
 
 def _dispatch(module, query, key, value, attention_mask, scaling=None, **others):
     if _attend.get() is None:  # another thread's ordinary use of the model
-        return _sdpa(module, query, key, value, attention_mask, scaling, **others)
+        return sdpa(module, query, key, value, attention_mask, scaling, **others)
     attend, capped = _attend.get()
     for argument, what in _UNSUPPORTED.items():
         if others.get(argument) is not None and not (capped and argument == "softcap"):
@@ -68,11 +68,12 @@ def _dispatch(module, query, key, value, attention_mask, scaling=None, **others)
     return attend(module, query, key, value, attention_mask, scaling, **others)
 
 
-def _sdpa(module, query, key, value, attention_mask, scaling, **others):
+def sdpa(module, query, key, value, attention_mask, scaling, **others):
+    """transformers' own SDPA attention, for an ``attend`` that only looks on."""
     from transformers import AttentionInterface
 
-    sdpa = AttentionInterface()["sdpa"]
-    return sdpa(module, query, key, value, attention_mask, scaling=scaling, **others)
+    attend = AttentionInterface()["sdpa"]
+    return attend(module, query, key, value, attention_mask, scaling=scaling, **others)
 
 
 def visible_keys(attention_mask, positions, length):

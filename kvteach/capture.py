@@ -169,10 +169,7 @@ class _Recorder:
 
     def attend(self, module, query, key, value, mask, scaling, **others):
         """transformers' SDPA attention, with a look at what goes in and out."""
-        from transformers import AttentionInterface
-
-        sdpa = AttentionInterface()["sdpa"]
-        output, weights = sdpa(module, query, key, value, mask, scaling=scaling, **others)
+        output, weights = attention.sdpa(module, query, key, value, mask, scaling, **others)
         if module.layer_idx in self.wanted:
             self.record(module.layer_idx, query, key, value, mask, scaling, output)
         return output, weights

@@ -1,7 +1,9 @@
 """Plain attention for prefill, and what a configuration says about each layer."""
 
 import torch
+from transformers.cache_utils import DynamicSlidingWindowLayer
 
+from kvteach import attention
 from kvteach.caches import account
 from kvteach.caches.store import capped
 
@@ -13,11 +15,8 @@ def attend(module, query, key, value, mask, scaling, softcap=None):
 
     Shapes as `kvteach.attention.replaced` says. Returns the output [B, T, H, D].
     """
-    from transformers import AttentionInterface
-
     if softcap is None:
-        sdpa = AttentionInterface()["sdpa"]
-        return sdpa(module, query, key, value, mask, scaling=scaling)[0]
+        return attention.sdpa(module, query, key, value, mask, scaling)[0]
     outputs = [
         _tile(query, key, value, mask, scaling, softcap, first)
         for first in range(0, query.shape[2], _ROWS)
@@ -40,6 +39,14 @@ def _tile(query, key, value, mask, scaling, softcap, first):
     weights = logits.masked_fill(~seen, -torch.inf).softmax(-1).nan_to_num(0.0)
     output = (weights @ value[:, :, None].float()).flatten(1, 2)
     return output.transpose(1, 2).to(query.dtype)
+
+
+def sliding_layer(keys_bksd, values_bksd, window, seen):
+    """transformers' layer of a sliding window, after ``seen`` tokens; copies what it is given."""
+    layer = DynamicSlidingWindowLayer(sliding_window=window)
+    layer.update(keys_bksd.clone(), values_bksd.clone())
+    layer.cumulative_length = seen
+    return layer
 
 
 def windows(config):

@@ -13,6 +13,7 @@ from transformers.cache_utils import DynamicSlidingWindowLayer
 from kvteach.caches import account
 from kvteach.caches.layer import CompressedLayer
 from kvteach.caches.store import Dense, Ragged
+from kvteach.engine import dense
 from kvteach.engine.ledger import Ledger
 
 _FORMAT = "kvteach.compressed.1"
@@ -87,10 +88,9 @@ def _kind(layer):
 
 def _layer(kind, tensors):
     if "window" in kind:
-        layer = DynamicSlidingWindowLayer(sliding_window=kind["window"])
-        layer.update(tensors["keys"], tensors["values"])
-        layer.cumulative_length = kind["seen"]
-        return layer
+        return dense.sliding_layer(
+            tensors["keys"], tensors["values"], kind["window"], kind["seen"]
+        )
     if kind["segments"] is None:
         prefix = Dense(tensors["keys"], tensors["values"], tensors.get("positions"),
                        tensors.get("mask"))

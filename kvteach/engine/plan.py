@@ -60,10 +60,10 @@ def make(model, tokens, method, budget, question, condition, attention_mask, sto
         raise NotImplementedError(
             "every layer of this model slides over a window: no layer can be compressed"
         )
-    kind = getattr(model.config, "model_type", "")
-    if getattr(method.score, "unrotates", False) and kind in OTHER_ROTATIONS:
+    family = getattr(model.config, "model_type", "")
+    if getattr(method.score, "unrotates", False) and family in OTHER_ROTATIONS:
         raise NotImplementedError(
-            f"{method.name} reads keys before rotary embedding, which {kind} models turn in "
+            f"{method.name} reads keys before rotary embedding, which {family} models turn in "
             "another way than Llama's"
         )
     if getattr(method.score, "second_pass", False) and any(windows):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import torch
 from transformers import DynamicCache
-from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
+from transformers.cache_utils import DynamicLayer
 
 from kvteach import attention, models
 from kvteach.caches import account, store
@@ -19,7 +19,7 @@ from kvteach.scores.layer import Layer
 class RowsRead:
     """What one layer's attention has read so far, beside its keys and values."""
 
-    queries: list
+    queries: torch.Tensor | None  # [B, H, rows, D], the last rows that are needed
     hidden: list
     rotary: list
 
@@ -133,9 +133,11 @@ class Prefill:
         """Keep what the score will read of this chunk: its rows and hidden states."""
         if self.score is None or self._replays():
             return
-        read = self.read.setdefault(index, RowsRead([], [], []))
+        read = self.read.setdefault(index, RowsRead(None, [], []))
         hidden, rotary = self.inputs.get(index, (None, None))
-        read.queries = [torch.cat([*read.queries, query], 2)[:, :, -self._rows_needed() :]]
+        if read.queries is not None:
+            query = torch.cat([read.queries, query], 2)
+        read.queries = query[:, :, -self._rows_needed() :]
         if rotary is not None:
             read.rotary.append(rotary)
         if getattr(self.score, "hidden", False):
@@ -199,7 +201,7 @@ class Prefill:
 
     def _views(self, module, read, key, value, scaling, softcap):
         """The `Layer` of each sequence, without padding."""
-        [query] = read.queries
+        query = read.queries
         hidden = torch.cat(read.hidden, 1) if read.hidden else None
         cos = torch.cat([c for c, _ in read.rotary], 1) if read.rotary else None
         sin = torch.cat([s for _, s in read.rotary], 1) if read.rotary else None
@@ -260,11 +262,10 @@ class Prefill:
 
     def _sliding(self, key, value, window):
         """transformers' own layer, holding the window before the held-out token."""
-        layer = DynamicSlidingWindowLayer(sliding_window=window)
         recent = slice(-window, -1) if key.shape[2] > window else slice(0, -1)
-        layer.update(key[:, :, recent].clone(), value[:, :, recent].clone())
-        layer.cumulative_length = self.length - 1
-        return layer
+        return dense.sliding_layer(
+            key[:, :, recent], value[:, :, recent], window, self.length - 1
+        )
 
     # --- all layers together ----------------------------------------------------------
 
@@ -278,11 +279,9 @@ class Prefill:
                 share = self.plan.lengths[b] / (self.length * len(self.plan.lengths))
                 whole = account.storage_bytes(t for pair in self.waiting.values() for t in pair)
                 self.ledger.note_peak(self._held() + int(share * whole))
-            scores = (
-                self._shared(("replayed", b), lambda: self._replayed(b))
-                if self._replays()
-                else [self.scores[index][b] for index in indices]
-            )
+                scores = self._shared(("replayed", b), lambda: self._replayed(b))
+            else:
+                scores = [self.scores[index][b] for index in indices]
             if self.budget.scope == "layer":
                 chosen = [self._keep([s], entries, [i])[0] for s, i in zip(scores, indices)]
             else:

@@ -16,7 +16,7 @@ class Recorder(Prefill):
 
     def _collect(self, index, query):
         hidden, rotary = self.inputs.get(index, (None, None))
-        self.read[index] = RowsRead([query], [hidden], [rotary] if rotary is not None else [])
+        self.read[index] = RowsRead(query, [hidden], [rotary] if rotary is not None else [])
 
     def _seen(self, *seen):
         index = seen[0].layer_idx

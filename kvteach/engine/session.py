@@ -6,7 +6,6 @@ from pathlib import Path
 
 import torch
 from transformers import Cache
-from transformers.cache_utils import DynamicSlidingWindowLayer
 
 from kvteach import attention, models
 from kvteach.caches import account
@@ -139,7 +138,8 @@ class Compressed:
     def fork(self, copies=1):
         """A session that goes on by itself from here, as a batch of ``copies`` if asked.
 
-        copies: each sequence so many times, >= 1. Kept keys are shared where the store is ragged or there is one copy.
+        copies: each sequence so many times, >= 1. Kept keys are shared where the store
+        is ragged or there is one copy.
         """
         if isinstance(copies, bool) or not isinstance(copies, int) or copies < 1:
             raise ValueError(f"copies: {copies!r}; need a whole number >= 1")
@@ -192,8 +192,8 @@ class Compressed:
         ends = options.get("eos_token_id", config.eos_token_id)
         if ends is None or len(new) == 1:
             return None
-        ended = torch.isin(new, torch.as_tensor(ends, device=new.device)).long().cumsum(1)
-        return ended.roll(1, 1).index_fill(1, torch.tensor([0], device=new.device), 0) > 0
+        end = torch.isin(new, torch.as_tensor(ends, device=new.device)).long()
+        return end.cumsum(1) - end > 0  # an end before this token
 
     @contextlib.contextmanager
     def _whole_or_not_at_all(self):
@@ -223,10 +223,9 @@ class Compressed:
 def _fork_layer(layer):
     if isinstance(layer, CompressedLayer):
         return layer.fork()
-    other = DynamicSlidingWindowLayer(sliding_window=layer.sliding_window)
-    other.update(layer.keys.clone(), layer.values.clone())
-    other.cumulative_length = layer.cumulative_length
-    return other
+    return dense.sliding_layer(
+        layer.keys, layer.values, layer.sliding_window, layer.cumulative_length
+    )
 
 
 def restore(model, path):

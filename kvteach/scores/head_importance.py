@@ -96,9 +96,6 @@ def head_importance(model, prompts):
 
 def _shares(model, prompt):
     """Weight of the answer's rows on the fact, [L, H] float64; was the answer right?"""
-    from transformers import AttentionInterface
-
-    sdpa = AttentionInterface()["sdpa"]
     length = len(prompt.tokens)
     rows = torch.arange(length - prompt.answer - 1, length - 1)
     shares = {}
@@ -108,7 +105,7 @@ def _shares(model, prompt):
         shares[module.layer_idx] = _share(
             query[0, :, rows], key[0], seen_ns, scaling, prompt.span
         )
-        return sdpa(module, query, key, value, mask, scaling=scaling, **others)
+        return attention.sdpa(module, query, key, value, mask, scaling, **others)
 
     with attention.replaced(model, attend), torch.no_grad():
         tokens = prompt.tokens[None].to(model.device)

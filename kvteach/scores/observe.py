@@ -84,8 +84,6 @@ class _Recorder:
 
     def attend(self, module, query, key, value, mask, scaling, **others):
         """transformers' SDPA attention, after a look at its inputs."""
-        from transformers import AttentionInterface
-
         index = module.layer_idx
         if index in self.wanted:
             window = others.get("sliding_window")
@@ -107,5 +105,4 @@ class _Recorder:
                 hidden_td=hidden[0],
                 module=module,
             )
-        sdpa = AttentionInterface()["sdpa"]
-        return sdpa(module, query, key, value, mask, scaling=scaling, **others)
+        return attention.sdpa(module, query, key, value, mask, scaling, **others)

@@ -75,13 +75,12 @@ def records(table, seed):
     for reference in [r + loose for r in REFERENCES for loose in ("", LOOSE)]:
         if reference not in methods:
             continue
-        against = {}
+        ours, against = rows(table, method=reference), {}
         for method in methods:
             if method in (reference, "full"):
                 continue
-            ours, theirs = _shared(table, reference, method)
-            if len(ours):
-                against[method] = pairs(ours, theirs, CELL, "score")
+            theirs = rows(table, method=method)
+            against[method] = pairs(ours, theirs, CELL, "score")
         verdicts = family(against, seed=seed)
         found[reference] = {
             "cells": [
@@ -94,21 +93,12 @@ def records(table, seed):
     return found
 
 
-def _shared(table, *methods):
-    """The rows of each method, in cells that all of them have."""
-    own = [rows(table, method=method) for method in methods]
-    keys = [list(zip(*(part[name].to_pylist() for name in CELL))) for part in own]
-    common = set.intersection(*map(set, keys))
-    return [part.filter(pa.array([k in common for k in key], pa.bool_()))
-            for part, key in zip(own, keys)]
-
-
 def equal_bytes(table, seed):
     """What an unenforced method still wins over itself enforced, at the bytes it held."""
     found = []
     names = set(table["method"].to_pylist())
     for method in sorted(name for name in names if name + LOOSE in names):
-        ours, theirs = _shared(table, method, method + LOOSE)
+        ours, theirs = (rows(table, method=name) for name in (method, method + LOOSE))
         matched, outside = pairs_at_equal_bytes(ours, theirs, ("task", "condition"), "score")
         nominal = pairs(ours, theirs, CELL, "score")
         for cell, (ours, theirs, clusters) in matched.items():
