@@ -1,7 +1,7 @@
-"""The named methods: a choice of score, budget and store, with its source.
+"""The named methods: score, budget, store and compensation, with their source.
 
-A new method is a rule in `kvteach.scores` or `kvteach.budgets`, if it needs one that
-is not there, and one entry in `METHODS`.
+A new method is a rule in `kvteach.scores`, `kvteach.budgets` or `kvteach.compensate`, if
+it needs one that is not there, and one entry in `METHODS`.
 """
 
 import ast
@@ -33,7 +33,7 @@ from kvteach.scores.tova import TOVA
 
 @dataclass(frozen=True)
 class Method:
-    """Which keys (score), how many per head (budget), held how (store)."""
+    """Which keys (score), how many per head (budget), held how (store), what of the rest."""
 
     name: str
     score: Any  # None keeps everything
@@ -41,6 +41,8 @@ class Method:
     store: str  # "padded" where heads of a layer keep equally many, else "ragged"
     source: str = ""  # key in the book's bibliography
     deviations: str = ""
+    compensate: Any = None  # what stands for the evicted keys; None: nothing
+    every: int | None = None  # evict again each so many decoded tokens; None: once
 
 
 def _headkv():
@@ -109,9 +111,10 @@ def get(method, **changes):
     """The `Method` of that name, or the method itself, with parameters changed.
 
     method: a name, such as "snapkv", or a name with parameters, such as
-    "snapkv:window=16,pooling=max". changes: fields of its score or budget rule by name;
-    or ``store``. A field that both have (ChunkKV's ``length``) is changed in both. Raises
-    ValueError for an unknown name and for a field that neither rule has.
+    "snapkv:window=16,pooling=max". changes: fields of its score, budget or compensation
+    rule by name; or ``store`` or ``every``. A field that several have (ChunkKV's
+    ``length``) is changed in each. Raises ValueError for an unknown name and for a field
+    that no rule has.
     """
     if isinstance(method, str):
         method = _named(method)
@@ -143,12 +146,12 @@ def _named(text):
 
 
 def _changed(method, name, value):
-    if name == "store":
-        return dataclasses.replace(method, store=value)
-    parts = {part: getattr(method, part) for part in ("score", "budget")}
+    if name in ("store", "every"):
+        return dataclasses.replace(method, **{name: value})
+    parts = {part: getattr(method, part) for part in ("score", "budget", "compensate")}
     having = [part for part, rule in parts.items() if name in _fields(rule)]
     if not having:
-        known = sorted(_fields(method.score) | _fields(method.budget) | {"store"})
+        known = sorted(set().union(*map(_fields, parts.values())) | {"store", "every"})
         raise ValueError(f"{name}: {method.name} has no such parameter; it has {known}")
     if isinstance(value, str) and name in _FILES:
         value = _FILES[name](value)

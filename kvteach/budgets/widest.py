@@ -25,7 +25,12 @@ class Widest:
         """Whether ``inner`` decides layer by layer."""
         return self.inner.scope
 
-    def __call__(self, scores, entries, layers, depth):
+    @property
+    def reads_values(self):
+        """Whether ``inner`` looks at values."""
+        return getattr(self.inner, "reads_values", False)
+
+    def __call__(self, scores, entries, layers, depth, *values):
         """scores: a list of [K, S], one a layer; returns a list of [K, S] bool."""
-        kept = self.inner(scores, entries, layers, depth)
+        kept = self.inner(scores, entries, layers, depth, *values)
         return [top_k(score, int(k.sum(-1).max())) for score, k in zip(scores, kept)]

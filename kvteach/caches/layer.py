@@ -2,7 +2,8 @@
 
 To transformers it is a cache layer like any other whose length is the number of
 tokens *seen*, so that positions stay true after eviction. What attention may read is
-less: the kept entries of the prefix, and every token since.
+less: the kept entries of the prefix, every token since, and what stands for the
+evicted ones, the *rest* (`kvteach.compensate`).
 """
 
 import torch
@@ -15,17 +16,24 @@ _SLACK = 64  # least room for new tokens, in tokens
 
 
 class CompressedLayer(CacheLayerMixin):
-    """A prefix (`kvteach.caches.store`) of ``seen`` tokens, and a tail [B, K, T, D]."""
+    """A prefix (`kvteach.caches.store`) of ``seen`` tokens, and a tail [B, K, T, D].
+
+    rest: None, or what stands for evicted keys. Its ``slots(queries_gxd, softcap)`` gives
+    more logits [G, X, M] and values [G, M, D] to the softmax, or None; its
+    ``outside(queries_gxd)`` a term [G, X, D] of its own, or None.
+    """
 
     is_compileable = False
     is_sliding = False
     is_croppable = True
 
-    def __init__(self, prefix, seen):
+    def __init__(self, prefix, seen, rest=None):
         super().__init__()
         self.prefix = prefix
         self.prefix_seen = seen
+        self.rest = rest
         self.length = 0  # tokens in the tail
+        self.recent = None  # their queries [B, H, T, D], where keys will be evicted again
         self.is_initialized = True
         # self.keys and self.values hold the tail, with slack; None before any token.
 
@@ -67,6 +75,8 @@ class CompressedLayer(CacheLayerMixin):
                 f"removed, by a negative number"
             )
         self.length += tokens
+        if tokens and self.recent is not None:
+            self.recent = self.recent[:, :, :tokens]
 
     def reorder_cache(self, beam_idx):
         """Sequence i becomes what sequence ``beam_idx[i]`` was."""
@@ -80,9 +90,21 @@ class CompressedLayer(CacheLayerMixin):
     def batch_select_indices(self, indices):
         """Keep the named sequences, in that order."""
         self.prefix = self.prefix.select(indices)
+        if self.rest is not None:
+            self.rest = self.rest.select(indices)
+        if self.recent is not None:
+            self.recent = self.recent[indices.to(self.recent.device)]
         if self.keys is not None:
             rows = indices.to(self.keys.device)
             self.keys, self.values = self.keys[rows], self.values[rows]
+
+    def start_again(self, prefix, rest):
+        """Everything but the newest token is now in another prefix and rest."""
+        newest = slice(self.length - 1, self.length)
+        self.prefix, self.rest = prefix, rest
+        self.prefix_seen += self.length - 1
+        self.keys, self.values = (t[:, :, newest].clone() for t in (self.keys, self.values))
+        self.length, self.recent = 1, None
 
     def reset(self):
         """Refused: the evicted keys are gone, an empty prefix would be another cache."""
@@ -114,10 +136,21 @@ class CompressedLayer(CacheLayerMixin):
                 hidden = ~visible[:, :, first : first + count]
                 logits = logits.view(batch, heads, count, -1).masked_fill(hidden, -torch.inf)
                 logits = logits.view(segments, -1, self.length)
-            out = self.prefix.attend(tile, logits, values, softcap)
-            outputs.append(out.view(batch, heads, count, dim))
+            outputs.append(
+                self._with_rest(tile, logits, values, softcap).view(batch, heads, count, dim)
+            )
         out = outputs[0] if len(outputs) == 1 else torch.cat(outputs, 2)
         return out.transpose(1, 2).to(query_bhtd.dtype).contiguous()
+
+    def _with_rest(self, tile, logits, values, softcap):
+        """Attention of a tile of queries over prefix, rest and tail, [G, X, D]."""
+        if self.rest is None:
+            return self.prefix.attend(tile, logits, values, softcap)
+        slots, outside = self.rest.slots(tile, softcap), self.rest.outside(tile)
+        if slots is not None:
+            logits, values = torch.cat((slots[0], logits), 2), torch.cat((slots[1], values), 1)
+        out = self.prefix.attend(tile, logits, values, softcap)
+        return out if outside is None else out + outside
 
     def _visible(self, mask, rows, device):
         """Which tail tokens each of the new ones may see, [B, 1, T, tail], None for all."""
@@ -133,12 +166,15 @@ class CompressedLayer(CacheLayerMixin):
     def tensors(self):
         """Every tensor that this layer owns, by name."""
         tail = {} if self.keys is None else {"tail keys": self.keys, "tail values": self.values}
-        return {**self.prefix.tensors(), **tail}
+        if self.recent is not None:
+            tail["recent queries"] = self.recent
+        rest = {} if self.rest is None else self.rest.tensors()
+        return {**self.prefix.tensors(), **{f"rest {n}": t for n, t in rest.items()}, **tail}
 
     def fork(self):
         """A layer that grows on its own from here; the prefix is shared, not copied."""
-        other = CompressedLayer(self.prefix, self.prefix_seen)
-        other.length = self.length
+        other = CompressedLayer(self.prefix, self.prefix_seen, self.rest)
+        other.length, other.recent = self.length, self.recent
         if self.length:
             other.keys = self.keys[:, :, : self.length].clone()
             other.values = self.values[:, :, : self.length].clone()

@@ -17,11 +17,12 @@ import torch
 KINDS = ("masked", "padded", "ragged")
 
 
-def build(kind, keys_bksd, values_bksd, kept_bks):
+def build(kind, keys_bksd, values_bksd, kept_bks, positions_bks=None):
     """Store the keys and values that ``kept_bks`` (bool) marks. Returns the prefix.
 
     kind: "masked", "padded" or "ragged". The prefix owns copies, in order of time;
-    what was passed in can be freed. Raises ValueError for another kind or shapes
+    what was passed in can be freed. positions_bks: where the keys stand in the text,
+    int32, ascending; 0 .. S - 1 by default, and only a padded store takes others. Raises ValueError for another kind or shapes
     that do not agree.
     """
     if kind not in KINDS:
@@ -31,6 +32,10 @@ def build(kind, keys_bksd, values_bksd, kept_bks):
             f"kept: {kept_bks.dtype} of shape {list(kept_bks.shape)}; "
             f"need bool of shape {list(keys_bksd.shape[:3])}"
         )
+    if positions_bks is not None:
+        if kind != "padded":
+            raise ValueError(f"positions: a {kind} store holds keys 0 .. S - 1 of a text")
+        return _padded(keys_bksd, values_bksd, kept_bks, positions_bks)
     return {"masked": _masked, "padded": _padded, "ragged": _ragged}[kind](
         keys_bksd, values_bksd, kept_bks
     )
@@ -60,11 +65,18 @@ class Dense:
             return self.mask_bkm.sum(-1)
         return torch.full(self.keys_bkmd.shape[:2], self.keys_bkmd.shape[2])
 
+    def entry_positions(self):
+        """Position of every entry, hidden ones too, [B, K, M] int32."""
+        if self.positions_bkm is not None:
+            return self.positions_bkm
+        entries = torch.arange(
+            self.keys_bkmd.shape[2], dtype=torch.int32, device=self.keys_bkmd.device
+        )
+        return entries.expand(self.keys_bkmd.shape[:3])
+
     def positions(self, sequence, head):
         """Positions of the keys that ``head`` sees, ascending."""
-        entries = torch.arange(self.keys_bkmd.shape[2], device=self.keys_bkmd.device)
-        if self.positions_bkm is not None:
-            entries = self.positions_bkm[sequence, head].long()
+        entries = self.entry_positions()[sequence, head].long()
         return entries if self.mask_bkm is None else entries[self.mask_bkm[sequence, head]]
 
     def select(self, rows):
@@ -95,14 +107,15 @@ def _masked(keys, values, kept):
                  None if everything else kept.clone())
 
 
-def _padded(keys, values, kept):
+def _padded(keys, values, kept, positions=None):
     counts = kept.sum(-1)
     widest = int(counts.max()) if counts.numel() else 0
     # Kept entries first, in order of time: a stable sort of "was evicted".
     order = (~kept).to(torch.uint8).sort(stable=True, dim=-1).indices[..., :widest]
     take = order[..., None].expand(-1, -1, -1, keys.shape[-1])
     seen = torch.arange(widest, device=keys.device) < counts[..., None]
-    return Dense(keys.gather(2, take), values.gather(2, take), order.int(),
+    places = order.int() if positions is None else positions.gather(2, order)
+    return Dense(keys.gather(2, take), values.gather(2, take), places,
                  None if bool(seen.all()) else seen)
 
 

@@ -8,7 +8,7 @@ import torch
 
 from kvteach import methods
 from kvteach.caches import account, store
-from kvteach.engine import dense
+from kvteach.engine import again, dense, evict
 
 CONDITIONS = ("visible", "document", "after")
 OTHER_ROTATIONS = {"cohere", "cohere2", "ernie4_5", "exaone4", "glm", "glm4", "gptj",
@@ -100,6 +100,7 @@ def make(model, tokens, method, budget, question, condition, attention_mask, sto
     entries = _entries(budget, method, lengths, model, compressed)
     plan = Plan(method, kind, tokens_bt, mask_bt, pending_bt, entries, rankings, windows)
     require_rows(plan)
+    again.require(method, kind, entries)
     return plan
 
 
@@ -214,8 +215,8 @@ def _from_bytes(budget, lengths, model, layers):
 
 
 def require_rows(plan):
-    """Raise ValueError where a rule's window is longer than the rows that may rank."""
-    window = getattr(plan.method.score, "window", None)
+    """Raise ValueError where a method reads more rows than may rank."""
+    window = None if plan.method.score is None else evict.rows_read(plan.method)
     if window is None:
         return
     for entries, length, ranking in zip(plan.entries, plan.lengths, plan.rankings):

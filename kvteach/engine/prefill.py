@@ -10,7 +10,7 @@ from transformers.cache_utils import DynamicLayer
 from kvteach import attention, models
 from kvteach.caches import account, store
 from kvteach.caches.layer import CompressedLayer
-from kvteach.engine import dense
+from kvteach.engine import dense, evict
 from kvteach.engine.ledger import Ledger
 from kvteach.scores.layer import Layer
 
@@ -29,14 +29,15 @@ class Prefill:
 
     def __init__(self, model, plan):
         self.model, self.plan = model, plan
+        self.method = plan.method
         self.score = plan.method.score if plan.evicts else None
-        self.budget = plan.method.budget
-        self.streams = self.score is not None and self.budget.scope == "layer" and (
+        self.streams = self.score is not None and plan.method.budget.scope == "layer" and (
             not self._replays()
         )
         self.length = plan.tokens_bt.shape[1]
         self.read = {}  # layer -> RowsRead, while its chunks come in
         self.waiting = {}  # layer -> (keys, values), uncompressed
+        self.views = {}  # layer -> its `Layer`s, where something stands for evicted keys
         self.scores = {}  # layer -> score_ks of each sequence
         self.layers = {}  # layer -> cache layer, finished
         self.ledger = Ledger()
@@ -130,8 +131,8 @@ class Prefill:
         return output, None
 
     def _collect(self, index, query):
-        """Keep what the score will read of this chunk: its rows and hidden states."""
-        if self.score is None or self._replays():
+        """Keep what the method will read of this chunk: its rows and hidden states."""
+        if self.score is None or (self._replays() and self.method.compensate is None):
             return
         read = self.read.setdefault(index, RowsRead(None, [], []))
         hidden, rotary = self.inputs.get(index, (None, None))
@@ -144,13 +145,13 @@ class Prefill:
             if hidden is None:
                 raise NotImplementedError(
                     f"layer {index} does not show its hidden states, which "
-                    f"{self.plan.method.name} reads"
+                    f"{self.method.name} reads"
                 )
             read.hidden.append(hidden)
 
     def _rows_needed(self):
-        """How many of the last rows the score may read."""
-        window = getattr(self.score, "window", None)
+        """How many of the last rows the method may read."""
+        window = evict.rows_read(self.method)
         if window is None:
             return self.length
         later = [n - r for n, r in zip(self.plan.lengths, self.plan.rankings) if r is not None]
@@ -169,18 +170,21 @@ class Prefill:
                 "weights hold NaN or infinities, or overflow in this dtype"
             )
         self.waiting[index] = (key, value)
-        if self.score is not None and not self._replays():
-            self.scores[index] = self._shared(
-                index, lambda: self._score(module, key, value, scaling, softcap)
-            )
         if self.score is None:
             self._store(index, [None] * len(key))
-        elif self.streams:
-            kept = [
-                self._keep([score], entries, [index])[0]
-                for score, entries in zip(self.scores.pop(index), self.plan.entries)
-            ]
-            self._store(index, kept)
+            return
+        read = self.read.pop(index, None)
+        views = [] if read is None else list(
+            self._views(module, read, key, value, scaling, softcap)
+        )
+        if self.method.compensate is not None:
+            self.views[index] = views
+        if not self._replays():
+            self.scores[index] = self._shared(index, lambda: self._scored(views))
+        if self.streams:
+            scores = self.scores.pop(index)
+            kept = [self._keep(b, [score], [index])[0] for b, score in enumerate(scores)]
+            self._store(index, kept, scores)
 
     def _shared(self, name, make):
         """What ``make`` gives, made once where compressions share it."""
@@ -190,11 +194,10 @@ class Prefill:
             self.known[name] = make()
         return self.known[name]
 
-    def _score(self, module, key, value, scaling, softcap):
+    def _scored(self, views):
         """Scores of each sequence; zeros where nothing has to go."""
-        views = self._views(module, self.read.pop(module.layer_idx), key, value, scaling, softcap)
         return [
-            self._checked(self.score(view), view.index)
+            evict.checked(self.method, self.score(view), view.index)
             if entries < view.length else torch.zeros(view.keys_ksd.shape[:2])
             for view, entries in zip(views, self.plan.entries)
         ]
@@ -222,32 +225,20 @@ class Prefill:
                 module=module,
             )
 
-    def _checked(self, score_ks, index):
-        """A rule's score, with the held-out last token above all; ValueError for NaN."""
-        if torch.isnan(score_ks).any():
-            raise ValueError(
-                f"model: {self.plan.method.name} scores keys of layer {index} as NaN; the "
-                "model's weights are not finite, or its logits overflow"
-            )
-        score_ks = score_ks.clone()
-        score_ks[:, -1] = torch.inf
-        return score_ks
-
-    def _keep(self, scores, entries, indices):
-        """Kept masks of one sequence, everything where the budget covers it."""
-        if entries >= scores[0].shape[1]:
-            return [torch.ones_like(score, dtype=torch.bool) for score in scores]
+    def _keep(self, b, scores, indices):
+        """Kept masks of sequence ``b`` in layers that wait."""
+        first = self.length - self.plan.lengths[b]
         compressed = [i for i, window in enumerate(self.plan.windows) if window is None]
-        places = [compressed.index(index) for index in indices]
-        try:
-            return self.budget(scores, entries, places, len(compressed))
-        except ValueError as error:
-            raise ValueError(
-                f"budget: {entries} keys per head for {self.plan.method.name}: {error}"
-            ) from error
+        return evict.keep(
+            self.method, scores, [self.waiting[i][1][b, :, first:] for i in indices],
+            self.plan.entries[b], [compressed.index(i) for i in indices], len(compressed),
+        )
 
-    def _store(self, index, kept):
+    def _store(self, index, kept, scores=None):
         """Turn a waiting layer into a compressed one; kept[b]: [K, S_b] or None for all."""
+        rest = None
+        if scores is not None:
+            rest = evict.rest(self.method, self.views.pop(index, []), kept, scores)
         key, value = self.waiting[index]
         kept_bks = self.plan.mask_bt[:, None].expand(key.shape[:3]).clone()
         for b, kept_ks in enumerate(kept):
@@ -256,7 +247,7 @@ class Prefill:
         prefix = store.build(
             self.plan.store, key[:, :, :-1], value[:, :, :-1], kept_bks[:, :, :-1]
         )
-        self.layers[index] = CompressedLayer(prefix, self.length - 1)
+        self.layers[index] = CompressedLayer(prefix, self.length - 1, rest)
         self.ledger.note_peak(self._held())  # the moment when both are there
         del self.waiting[index]
 
@@ -273,23 +264,24 @@ class Prefill:
         """Score by a second pass if the rule asks for one, then divide one budget."""
         began = time.perf_counter()
         indices = sorted(self.waiting)
-        kept = {index: [] for index in indices}
-        for b, entries in enumerate(self.plan.entries):
+        kept, scored = {i: [] for i in indices}, {i: [] for i in indices}
+        for b, length in enumerate(self.plan.lengths):
             if self._replays():  # over a full cache of this sequence's own
-                share = self.plan.lengths[b] / (self.length * len(self.plan.lengths))
+                share = length / (self.length * len(self.plan.lengths))
                 whole = account.storage_bytes(t for pair in self.waiting.values() for t in pair)
                 self.ledger.note_peak(self._held() + int(share * whole))
                 scores = self._shared(("replayed", b), lambda: self._replayed(b))
             else:
                 scores = [self.scores[index][b] for index in indices]
-            if self.budget.scope == "layer":
-                chosen = [self._keep([s], entries, [i])[0] for s, i in zip(scores, indices)]
+            if self.method.budget.scope == "layer":
+                chosen = [self._keep(b, [s], [i])[0] for s, i in zip(scores, indices)]
             else:
-                chosen = self._keep(scores, entries, indices)
-            for index, kept_ks in zip(indices, chosen):
+                chosen = self._keep(b, scores, indices)
+            for index, kept_ks, score_ks in zip(indices, chosen, scores):
                 kept[index].append(kept_ks)
+                scored[index].append(score_ks)
         for index in indices:
-            self._store(index, kept[index])
+            self._store(index, kept[index], scored[index])
         self.ledger.seconds["compression"] += time.perf_counter() - began
 
     def _replayed(self, b):
@@ -304,7 +296,10 @@ class Prefill:
         scores = self.score.replay(
             self.model, self.plan.tokens_bt[b, first:], cache, self.plan.rankings[b]
         )
-        return [self._checked(score, index) for index, score in zip(sorted(self.waiting), scores)]
+        return [
+            evict.checked(self.method, score, index)
+            for index, score in zip(sorted(self.waiting), scores)
+        ]
 
     def _held(self):
         """Bytes of keys, values and scores that exist now."""

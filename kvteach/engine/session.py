@@ -10,7 +10,7 @@ from transformers import Cache
 from kvteach import attention, models
 from kvteach.caches import account
 from kvteach.caches.layer import CompressedLayer
-from kvteach.engine import dense, files, plan
+from kvteach.engine import again, dense, files, plan
 
 _REFUSED = {
     "assistant_model": "assisted decoding",
@@ -32,7 +32,9 @@ class Compressed:
     branch. Several may be alive on one model: all state is here, none on the model.
     """
 
-    def __init__(self, model, cache, tokens_bt, mask_bt, method, ledger, last=None):
+    def __init__(
+        self, model, cache, tokens_bt, mask_bt, method, ledger, last=None, again=None
+    ):
         self.model = model
         self.cache = cache
         self.tokens_bt = tokens_bt  # every token so far; those not in the cache wait
@@ -40,6 +42,7 @@ class Compressed:
         self.method = method  # name
         self.ledger = ledger
         self.last = last  # logits after the newest token, [B, vocabulary], once read
+        self.again = again  # evicts while decoding; None for once after the prompt
 
     @classmethod
     def start(cls, model, layers, made, ledger):
@@ -47,7 +50,8 @@ class Compressed:
         fresh = made.pending_bt[:, 1:]
         tokens = torch.cat([made.tokens_bt, fresh], 1)
         mask = torch.cat([made.mask_bt, torch.ones_like(fresh, dtype=torch.bool)], 1)
-        return cls(model, Cache(layers=layers), tokens, mask, made.method.name, ledger)
+        return cls(model, Cache(layers=layers), tokens, mask, made.method.name, ledger,
+                   again=again.make(made))
 
     def held_bytes(self):
         """Bytes of all layers now, tail with its slack included, counted from storage."""
@@ -151,6 +155,7 @@ class Compressed:
         return Compressed(
             self.model, Cache(layers=layers), self.tokens_bt.repeat_interleave(copies, 0),
             self.mask_bt.repeat_interleave(copies, 0), self.method, self.ledger, last,
+            self.again,
         )
 
     def save(self, path):
@@ -166,7 +171,10 @@ class Compressed:
     def _attend(self, module, query, key, value, mask, scaling, softcap=None, **_):
         layer = self.cache.layers[module.layer_idx]
         if isinstance(layer, CompressedLayer):
-            return layer.attend(query, mask, scaling, softcap), None
+            output = layer.attend(query, mask, scaling, softcap)
+            if self.again is not None:
+                self.again.read(layer, module, query, scaling, softcap)
+            return output, None
         return dense.attend(module, query, key, value, mask, scaling, softcap), None
 
     def _continuation(self, tokens):

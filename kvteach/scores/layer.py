@@ -31,6 +31,7 @@ class Layer:
     sin_sd: torch.Tensor | None = None
     hidden_td: torch.Tensor | None = None  # what the attention module read, if asked for
     module: Any = None  # the attention module, for its weights
+    positions_ks: torch.Tensor | None = None  # where the keys stand; None: 0 .. S - 1
 
     @property
     def length(self):
