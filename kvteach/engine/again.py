@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
+from kvteach.budgets.uniform import Uniform
 from kvteach.caches import store
 from kvteach.engine import evict
 from kvteach.scores.layer import Layer
@@ -106,8 +107,8 @@ def require(method, kind, entries):
             f"every: {every} tokens, but {method.name} ranks by {window} rows; "
             f"need at least {window}"
         )
-    if kind != "padded" or method.budget.scope != "layer" or len(set(entries)) > 1:
+    if kind != "padded" or not isinstance(method.budget, Uniform) or len(set(entries)) > 1:
         raise NotImplementedError(
-            "every: evicting while decoding needs heads, and prompts, that keep equally "
-            "many keys, in a padded store"
+            "every: evicting while decoding needs layers, heads and prompts that keep "
+            "equally many keys, in a padded store"
         )
