@@ -1,0 +1,215 @@
+"""CORE's memory: evicted keys become one small matrix that every later query reads.
+
+Evicted keys are written into M = sum_i w_i phi(k_i) v_i', weighted by the share of the
+allocation that went with them, and read by m(q) = phi(q)' M / ||phi(q)||, a norm that
+the evicted features set. From the code of "CORE" (arXiv 2610.02235); what it changes in
+"IndexMem" (arXiv 2605.25475) can be switched off again.
+
+phi is linear, phi(x) = Phi x, so that M = Phi C with C = sum_i w_i k_i v_i': however many
+features there are, D x D numbers hold all of M.
+"""
+
+import dataclasses
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+EPSILON = 1e-8
+NAMES = ("phi", "gate.0.weight", "gate.0.bias", "gate.2.weight", "gate.2.bias")
+
+
+@dataclass(frozen=True)
+class LatentMemory:
+    """Write the evicted keys of a layer into its memory; returns the `Memory`.
+
+    With pi = softmax of the scores of all keys that may be evicted, E the evicted ones:
+
+        mass mu = sum_E pi_i,   Z' = gamma Z + mu
+        C' = (gamma Z C + mu sum_E (pi_i / mu) k_i v_i') / Z',   b' likewise from phi(k_i)^2
+
+    The memory stays a weighted mean of all that was ever evicted, an eviction t rounds
+    ago weighing gamma^t mu. Scores are logits: those of CORE's indexer are meant.
+
+    weights: object whose ``layers[index]`` is a dict with, among others, "memory.phi"
+    [K, F, D], "memory.gate.0.weight" [K, G, D] and ".bias" [K, G],
+    "memory.gate.2.weight" [K, G] and ".bias" [K] (see `kvteach.compile.memory`).
+    by_mass False: plain sums as in IndexMem, C' = gamma C + sum_E k_i v_i'. root False:
+    its read, without the square root.
+
+    State: D D + F numbers a KV head in the model's dtype, and one float32. Cost of a
+    write: 2 E D (D + F) FLOP a head. Sums run in float32; what a half-precision dtype
+    cannot hold saturates. Deviation: the authors' code has one memory a layer that joins all
+    heads; here every KV head has its own. Raises ValueError for a gamma outside [0, 1]
+    and for weights of another model.
+    """
+
+    weights: Any = field(repr=False)
+    gamma: float = 0.9
+    root: bool = True
+    by_mass: bool = True
+
+    window = 0
+    hidden = False
+    repeats = True
+
+    def __post_init__(self):
+        if not 0 <= self.gamma <= 1:
+            raise ValueError(f"gamma: {self.gamma}; legal is 0 .. 1")
+        missing = [n for n in NAMES if f"memory.{n}" not in self.weights.layers[0]]
+        if missing:
+            raise ValueError(f"weights: no memory.{missing[0]} in them; were they fitted?")
+
+    def charge(self, dim):
+        """Keys per KV head that the state takes the place of: those of D D + F + 2 numbers."""
+        features = self.weights.layers[0]["memory.phi"].shape[1]
+        return math.ceil((dim * dim + features + 2) / (2 * dim))
+
+    def __call__(self, layer, kept_ks, score_ks, before=None):
+        """The memory of one layer of one sequence, B = 1."""
+        learned = self._learned(layer)
+        keys, values = layer.keys_ksd.float(), layer.values_ksd.float()
+        features = keys @ learned["phi"].transpose(1, 2)
+        mass_k, weight_ks = evicted_mass(kept_ks, score_ks)
+        if not self.by_mass:
+            weight_ks = (~kept_ks).float()
+        moments = (keys * weight_ks[..., None]).transpose(1, 2) @ values
+        squares = (features.square() * weight_ks[..., None]).sum(1)
+        if before is None:
+            before = Memory.empty(layer.keys_ksd, learned, self.root)
+        old, new = self.gamma * before.mass_bk[0], mass_k
+        if self.by_mass:
+            total = (old + new).clamp_min(torch.finfo(torch.float32).tiny)
+            old_share, new_share = old / total, new / total
+        else:
+            old_share, new_share = torch.full_like(new, self.gamma), torch.ones_like(new)
+        moments = _mixed(old_share, before.moments_bkdd[0], new_share, moments)
+        squares = _mixed(old_share, before.norms_bkf[0].float().square(), new_share, squares)
+        return Memory(
+            _narrow(moments, layer.keys_ksd)[None],
+            _narrow(squares.sqrt(), layer.keys_ksd)[None],
+            (old + new)[None],
+            learned,
+            self.root,
+        )
+
+    def _learned(self, layer):
+        """The layer's weights in float32 on its device, without their prefix."""
+        if layer.index >= len(self.weights.layers):
+            raise ValueError(
+                f"weights: for {len(self.weights.layers)} layers; layer {layer.index} asks"
+            )
+        tensors = self.weights.layers[layer.index]
+        wide = {"device": layer.keys_ksd.device, "dtype": torch.float32}
+        learned = {name: tensors[f"memory.{name}"].to(**wide) for name in NAMES}
+        heads, _, dim = layer.keys_ksd.shape
+        fitted_heads, _, fitted_dim = learned["phi"].shape
+        if (heads, dim) != (fitted_heads, fitted_dim):
+            raise ValueError(
+                f"weights: for {fitted_heads} KV heads of dimension {fitted_dim}; layer "
+                f"{layer.index} has {heads} of {dim}"
+            )
+        return learned
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What stands for the evicted keys: C, the root of b, the mass; B sequences, K heads.
+
+    b is kept as its root, which half precision holds as well as the keys themselves.
+    """
+
+    moments_bkdd: torch.Tensor  # C: M = Phi C
+    norms_bkf: torch.Tensor  # sqrt(b): root mean square of each feature
+    mass_bk: torch.Tensor  # Z, float32
+    learned: dict = field(repr=False)
+    root: bool = True
+
+    @classmethod
+    def empty(cls, like_ksd, learned, root=True):
+        """A memory of nothing, for one sequence."""
+        heads, _, dim = like_ksd.shape
+        features = learned["phi"].shape[1]
+        return cls(
+            like_ksd.new_zeros(1, heads, dim, dim),
+            like_ksd.new_zeros(1, heads, features),
+            like_ksd.new_zeros(1, heads, dtype=torch.float32),
+            learned,
+            root,
+        )
+
+    def slots(self, queries_gxd, softcap):
+        """None: the softmax stays as it is."""
+
+    def outside(self, queries_gxd):
+        """g(q) m(q), added to the attention output, [G, X, D].
+
+        Cost a query: 2 D (2 F + D + G) FLOP, G the gate's width; C is read once.
+        """
+        queries = queries_gxd.float().view(*self.mass_bk.shape, *queries_gxd.shape[1:])
+        read = self.read(queries) * self.gate(queries)[..., None]
+        return read.view_as(queries_gxd).to(queries_gxd.dtype)
+
+    def read(self, queries_bkxd):
+        """m(q) = phi(q)' M / sqrt((phi(q)^2)' b + epsilon), float32."""
+        phi = self.learned["phi"]
+        features = queries_bkxd @ phi.transpose(1, 2)
+        answer = features @ phi @ self.moments_bkdd.float()
+        square = features.square() @ self.norms_bkf.float().square()[..., None] + EPSILON
+        return answer / (square.sqrt() if self.root else square)
+
+    def gate(self, queries_bkxd):
+        """g(q) in [0, 1], one number a query."""
+        w = self.learned
+        hidden = queries_bkxd @ w["gate.0.weight"].transpose(1, 2) + w["gate.0.bias"][:, None]
+        hidden = torch.nn.functional.gelu(hidden)
+        logit = (hidden @ w["gate.2.weight"][..., None])[..., 0] + w["gate.2.bias"][:, None]
+        return logit.sigmoid()
+
+    def tensors(self):
+        """What is held for every sequence, and paid for."""
+        return {"moments": self.moments_bkdd, "norms": self.norms_bkf, "mass": self.mass_bk}
+
+    def weights(self):
+        """What is learned, once a layer, and must travel with a saved cache."""
+        return self.learned
+
+    def select(self, rows):
+        """The memory whose sequence i is sequence ``rows[i]`` of this one."""
+        rows = torch.as_tensor(rows, device=self.mass_bk.device)
+        picked = (self.moments_bkdd[rows], self.norms_bkf[rows], self.mass_bk[rows])
+        return Memory(*picked, self.learned, self.root)
+
+    @classmethod
+    def stack(cls, memories):
+        """Memories of one layer as one, sequence after sequence."""
+        joined = (
+            torch.cat([getattr(m, name) for m in memories])
+            for name in ("moments_bkdd", "norms_bkf", "mass_bk")
+        )
+        return cls(*joined, memories[0].learned, memories[0].root)
+
+
+def evicted_mass(kept_ks, score_ks):
+    """(mu [K], weights [K, S]): the evicted share of pi, and each evicted key's part of it.
+
+    pi = softmax of the scores over all keys whose score is not +inf. Weights sum to 1 in a
+    head that evicts, and are 0 on kept keys and in a head that evicts nothing.
+    """
+    logits = score_ks.float().masked_fill(score_ks == torch.inf, -torch.inf)
+    evicted = logits.masked_fill(kept_ks, -torch.inf)
+    weight_ks = evicted.softmax(1).nan_to_num(0.0)  # NaN: a head that evicts nothing
+    mass_k = (evicted.logsumexp(1) - logits.logsumexp(1)).exp().nan_to_num(0.0)
+    return mass_k, weight_ks
+
+
+def _mixed(old_share, old, new_share, new):
+    shape = (-1,) + (1,) * (new.dim() - 1)
+    return old_share.view(shape) * old.float() + new_share.view(shape) * new
+
+
+def _narrow(wide, like):
+    """In the dtype that keys are stored in; what it cannot hold saturates."""
+    most = torch.finfo(like.dtype).max
+    return wide.clamp(-most, most).to(like.dtype)
