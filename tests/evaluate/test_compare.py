@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
@@ -33,8 +34,6 @@ def small(bundled):
 
 @pytest.fixture(scope="module")
 def table(small):
-    import pyarrow as pa
-
     return pa.concat_tables([measure.measure(small, i) for i in range(2)])
 
 
@@ -124,8 +123,6 @@ def test_another_model_is_compared_without_what_was_fitted_to_ours(save_reader, 
 def test_methods_that_no_budget_holds_are_shown_with_dashes(bundled):
     made = plan.make_plan(bundled, tokens=300, documents=2, questions=1, budgets=(0.1,),
                           method_names=("kvzap", "snapkv:window=280", "knorm"))
-    import pyarrow as pa
-
     found = pa.concat_tables([measure.measure(made, i) for i in range(2)])
     assert set(found["method"].to_pylist()) == {"full", "knorm"}
     text = report.render({**summary.summarise(found, made), "plan": json.loads(made.to_json()),
@@ -162,6 +159,40 @@ def test_killed_and_continued_gives_the_same_bytes(save_reader, tmp_path):
     assert len(pq.read_table(tmp_path / "whole" / "answers.parquet")) == 4 * 2 * 4
     other = kvteach(tmp_path / "whole", *model, *ARGUMENTS, "--seed", "1")
     assert other.returncode == 2 and "holds another comparison" in other.stderr
+
+
+def test_methods_added_later_give_what_all_together_give(save_reader, tmp_path):
+    model = ["--model", str(save_reader(tmp_path / "tiny", layers=2))]
+    asked = [a for a in ARGUMENTS if not a.startswith(("snapkv", "contourkv"))]
+    both = kvteach(tmp_path / "both", *model, *ARGUMENTS)
+    first = kvteach(tmp_path / "one", *model, *asked, "snapkv:window=16")
+    assert (both.returncode, first.returncode) == (0, 0), both.stderr + first.stderr
+    again = kvteach(tmp_path / "one", "--add", "snapkv:window=16")
+    assert again.returncode == 2 and "is in" in again.stderr
+    added = kvteach(tmp_path / "one", "--add", "contourkv:floor=8")
+    assert added.returncode == 0, added.stderr
+    tables = [pq.read_table(tmp_path / name / "answers.parquet") for name in ("both", "one")]
+    assert tables[0].equals(tables[1])
+    plans = [json.loads((tmp_path / name / "plan.json").read_text()) for name in ("both", "one")]
+    assert plans[0] == plans[1]
+    cells = [json.loads((tmp_path / name / "summary.json").read_text())["cells"]
+             for name in ("both", "one")]
+    assert cells[0] == cells[1]
+    assert not (tmp_path / "one" / "added").exists()
+
+
+def test_nothing_is_added_to_answers_of_another_machine(save_reader, tmp_path):
+    model = ["--model", str(save_reader(tmp_path / "tiny", layers=2))]
+    folder = tmp_path / "one"
+    assert kvteach(folder, *model, *ARGUMENTS).returncode == 0
+    rows = pq.read_table(folder / "answers.parquet").to_pylist()
+    for row in rows:
+        row["exact"] ^= row["method"] == "full"
+    pq.write_table(pa.Table.from_pylist(rows, measure.SCHEMA), folder / "answers.parquet")
+    done = kvteach(folder, "--add", "knorm")
+    assert done.returncode == 2 and "differ from the recorded" in done.stderr
+    unfinished = kvteach(tmp_path / "none", "--add", "knorm")
+    assert unfinished.returncode == 2 and "no finished comparison" in unfinished.stderr
 
 
 def test_wrong_usage(tmp_path):

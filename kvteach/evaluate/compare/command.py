@@ -15,6 +15,7 @@ kvteach compare out/ --jobs 2 --budgets 0.5 0.25 0.125 --tasks mixed_facts repea
 kvteach compare out/ --conditions visible document after --methods snapkv contourkv
 kvteach compare out/ --model Qwen/Qwen3-0.6B --tokens 4096
 kvteach compare out/ --methods snapkv:window=16 kvzap:network=network.safetensors
+kvteach compare out/ --add certkv core      more methods on the documents of out/
 
 A run that was stopped continues where it was when the same command is given again.
 Files: answers.parquet, summary.json, summary.md, plan.json.
@@ -41,6 +42,8 @@ def add_parser(commands):
     add("--questions", type=int, default=0, metavar="Q",
         help="questions per document at most (0: all)")
     add("--methods", nargs="+", metavar="NAME", help="default: all")
+    add("--add", nargs="+", metavar="NAME",
+        help="methods to add to a finished comparison; everything else is as it was there")
     add("--budgets", nargs="+", type=float, default=[0.5, 0.25], metavar="SHARE",
         help="shares of the keys that stay (0.5 0.25)")
     add("--conditions", nargs="+", default=["after"], metavar="WHEN",
@@ -63,8 +66,7 @@ def run(args):
               file=sys.stderr)
         return 2
     try:
-        plan, table = _measured(args)
-        _write(args.out, plan, table)
+        _add(args) if args.add else _measure(args)
     except (ModelError, CorpusError, NotImplementedError) as error:
         print(f"kvteach compare: {error}", file=sys.stderr)
         return 1
@@ -79,9 +81,10 @@ def run(args):
     return 0
 
 
-def _measured(args):
+def _measure(args):
     from kvteach.evaluate.compare.measure import measure_answers
     from kvteach.evaluate.compare.plan import make_plan
+    from kvteach.evaluate.shards import Shards
     from kvteach.evaluate.work import load_once
     from kvteach.models import BUNDLED
 
@@ -90,22 +93,32 @@ def _measured(args):
         loaded, tuple(args.tasks), args.tokens, args.documents, args.questions,
         args.methods, tuple(args.budgets), tuple(args.conditions), args.seed,
     )
-    return plan, measure_answers(args.out, plan, args.jobs)
+    table = measure_answers(args.out, plan, args.jobs)
+    made = Shards(args.out, "answers", plan.count).provenance()
+    _write(args.out, plan, table, {
+        "cpu_seconds": round(sum(m["cpu_seconds"] for m in made), 1),
+        "machine": "; ".join(sorted({m["machine"] for m in made})),
+        "kvteach": "; ".join(sorted({m["kvteach"] for m in made})),
+    })
 
 
-def _write(folder, plan, table):
+def _add(args):
+    from kvteach.evaluate.compare import add
+
+    plan, table, made = add.add_methods(args.out, args.add, args.jobs)
+    took = add.took(args.out, made)
+    add.put_down(args.out, plan, table)
+    _write(args.out, plan, table, took)
+
+
+def _write(folder, plan, table, took):
     """summary.json and summary.md."""
     from kvteach.evaluate.compare import report, summary
-    from kvteach.evaluate.shards import Shards, write_whole
+    from kvteach.evaluate.shards import write_whole
 
-    made = Shards(folder, "answers", plan.count).provenance()
     whole = {
         "plan": {k: v for k, v in json.loads(plan.to_json()).items() if k != "texts"},
-        "took": {
-            "cpu_seconds": round(sum(m["cpu_seconds"] for m in made), 1),
-            "machine": "; ".join(sorted({m["machine"] for m in made})),
-            "kvteach": "; ".join(sorted({m["kvteach"] for m in made})),
-        },
+        "took": took,
         **summary.summarise(table, plan),
     }
     write_whole(folder / "summary.json", (json.dumps(whole, indent=1) + "\n").encode())
