@@ -8,22 +8,27 @@ counted). A prefix never changes; tokens that come later go to the tail of the l
     padded   [B, K, M, D] with M the widest head, which all heads pay for; a uniform
              cache is one in which every head keeps M
     ragged   [sum of kept, D], flat, with offsets: pays for exactly what is kept
+    paged, paged-layer   pages found through block tables, one a head or one a layer:
+             pay for every page with a kept key (`kvteach.caches.paged`)
 """
 
 from dataclasses import dataclass, field, replace
 
 import torch
 
-KINDS = ("masked", "padded", "ragged")
+KINDS = ("masked", "padded", "ragged", "paged", "paged-layer")
 
 
-def build(kind, keys_bksd, values_bksd, kept_bks, positions_bks=None):
+def build(
+    kind, keys_bksd, values_bksd, kept_bks, positions_bks=None, page=16, starts=None
+):
     """Store the keys and values that ``kept_bks`` (bool) marks. Returns the prefix.
 
-    kind: "masked", "padded" or "ragged". The prefix owns copies, in order of time;
-    what was passed in can be freed. positions_bks: where the keys stand in the text,
-    int32, ascending; 0 .. S - 1 by default, and only a padded store takes others. Raises ValueError for another kind or shapes
-    that do not agree.
+    kind: one of `KINDS`. The prefix owns copies, in order of time; what was passed in
+    can be freed. positions_bks: where the keys stand in the text, int32, ascending;
+    0 .. S - 1 by default, and only a padded store takes others. page, starts: tokens of
+    a page, and where each sequence begins after its padding, [B]; only paged stores
+    read them. Raises ValueError for another kind or shapes that do not agree.
     """
     if kind not in KINDS:
         raise ValueError(f"store: {kind!r}; there are {', '.join(KINDS)}")
@@ -36,6 +41,11 @@ def build(kind, keys_bksd, values_bksd, kept_bks, positions_bks=None):
         if kind != "padded":
             raise ValueError(f"positions: a {kind} store holds keys 0 .. S - 1 of a text")
         return _padded(keys_bksd, values_bksd, kept_bks, positions_bks)
+    if kind.startswith("paged"):
+        from kvteach.caches import paged  # it builds on this file
+
+        shared = kind == "paged-layer"
+        return paged.build(keys_bksd, values_bksd, kept_bks, page, shared, starts)
     return {"masked": _masked, "padded": _padded, "ragged": _ragged}[kind](
         keys_bksd, values_bksd, kept_bks
     )
