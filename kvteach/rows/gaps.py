@@ -25,7 +25,7 @@ from scipy import stats
 
 
 class Line(NamedTuple):
-    """G(j) is about ``gamma`` log j + ``offset``; ``residual`` nats off (root mean square)."""
+    """G(j) ~ ``gamma`` log j + ``offset``, ``residual`` nats off in root mean square."""
 
     gamma: torch.Tensor
     offset: torch.Tensor
@@ -112,7 +112,7 @@ def power_law(gamma, length):
 def power_law_keys(gamma, eta, length):
     """About K_eta of G = gamma log j, without the row: a float, off by about 1.
 
-    With sum_{j <= k} j^-gamma = zeta(gamma) + k^(1 - gamma) / (1 - gamma) + O(k^-gamma),
+    With sum_{j <= k} j^-g = zeta(g) + k^(1 - g) / (1 - g) + O(k^-g), g = gamma,
 
         gamma < 1:  k ~ n (1 - eta)^(1 / (1 - gamma))    a share of all keys
         gamma = 1:  k ~ n^(1 - eta) e^(-0.577 eta)       between the two
@@ -172,7 +172,7 @@ def fit_line(gaps, first=1, last=None):
     last = gaps.shape[-1] if last is None else last
     longest = gaps.shape[-1]
     if not 1 <= first < last <= longest:
-        raise ValueError(f"first, last: {first}, {last}; need 1 <= first < last <= {longest}")
+        raise ValueError(f"first, last: {first}, {last}; need 1 <= both <= {longest}, rising")
     gaps = gaps[..., first - 1 : last]
     if not gaps.isfinite().all():
         raise ValueError("gaps: some ranks of the range are invisible keys")
@@ -187,7 +187,7 @@ def fit_line(gaps, first=1, last=None):
 
 
 def growth_exponent(lengths, counts):
-    """Slope of log counts on log lengths: 0 where K_eta is bounded, 1 where it is a share.
+    """Slope of log counts on log lengths: 0 where K_eta is bounded, 1 where a share.
 
     lengths: [n] of at least two different numbers; counts: [..., n] >= 1.
     Returns float64 [...]. Raises ValueError for anything else.
@@ -233,7 +233,7 @@ def _as_gaps(gaps):
         raise ValueError(f"gaps: shape {tuple(gaps.shape)}; need [..., S], S >= 1")
     steps_up = (gaps[..., 1:] >= gaps[..., :-1]).all()
     if not steps_up or not (gaps[..., 0] == 0).all():
-        raise ValueError("gaps: need 0 first, then ascending; profile(logits) makes them")
+        raise ValueError("gaps: need 0 first, then ascending, as from profile(logits)")
     return gaps
 
 
