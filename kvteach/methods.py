@@ -13,6 +13,7 @@ from kvteach.budgets.adakv import AdaKV
 from kvteach.budgets.chunks import WholeChunks
 from kvteach.budgets.contour import ContourKV
 from kvteach.budgets.headkv import HeadKV
+from kvteach.budgets.pages import WholePages
 from kvteach.budgets.pyramid import PyramidKV
 from kvteach.budgets.uniform import Uniform
 from kvteach.budgets.widest import Widest
@@ -26,6 +27,7 @@ from kvteach.scores.keydiff import KeyDiff
 from kvteach.scores.knorm import KNorm
 from kvteach.scores.kvzap import KVzap
 from kvteach.scores.kvzip import KVzip
+from kvteach.scores.pooled import Pooled
 from kvteach.scores.snapkv import SnapKV
 from kvteach.scores.streaming import StreamingLLM
 from kvteach.scores.tova import TOVA
@@ -91,14 +93,20 @@ _CHOICES = (
            "the floor of 32 recent keys is inside the budget"),
     Method("contourkv-kvzip", KVzip(), ContourKV(), "ragged", "shi2026trust",
            "the floor of 32 recent keys is inside the budget"),
+    Method("page-entrokv", Pooled(), WholePages(), "paged", "inbasekaran2026pageentrokv",
+           "a mean row of the window; a partial page counts as what it holds"),
 )
 
 FITTED = ("headkv", "fastkvzip", "kvzap")
 """Methods that read what was fitted to the bundled model, unless they are given a file of
 `kvteach compile`: headkv:importance=FILE, fastkvzip:gates=FILE, kvzap:network=FILE."""
 
-_FILES = {"importance": head_importance.load, "gates": fastkvzip.load, "network": kvzap.load}
-"""Parameters that may be given as the path of a file."""
+_FILES = {
+    (HeadKV, "importance"): head_importance.load,
+    (FastKVzip, "gates"): fastkvzip.load,
+    (KVzap, "network"): kvzap.load,
+}
+"""Parameters of rules that may be given as the path of a file."""
 
 METHODS = {
     choice.name if isinstance(choice, Method) else choice.__name__.lstrip("_"): choice
@@ -153,10 +161,16 @@ def _changed(method, name, value):
     if not having:
         known = sorted(set().union(*map(_fields, parts.values())) | {"store", "every"})
         raise ValueError(f"{name}: {method.name} has no such parameter; it has {known}")
-    if isinstance(value, str) and name in _FILES:
-        value = _FILES[name](value)
-    rules = {part: dataclasses.replace(parts[part], **{name: value}) for part in having}
+    rules = {part: _with(parts[part], name, value) for part in having}
     return dataclasses.replace(method, **rules)
+
+
+def _with(rule, name, value):
+    """The rule with one field changed, read from a file where it is the path of one."""
+    read = _FILES.get((type(rule), name))
+    if isinstance(value, str) and read is not None:
+        value = read(value)
+    return dataclasses.replace(rule, **{name: value})
 
 
 def _fields(rule):

@@ -245,7 +245,9 @@ class Prefill:
             if kept_ks is not None:
                 kept_bks[b, :, self.length - kept_ks.shape[1] :] = kept_ks
         prefix = store.build(
-            self.plan.store, key[:, :, :-1], value[:, :, :-1], kept_bks[:, :, :-1]
+            self.plan.store, key[:, :, :-1], value[:, :, :-1], kept_bks[:, :, :-1],
+            page=getattr(self.method.budget, "page", 16),
+            starts=[self.length - length for length in self.plan.lengths],
         )
         self.layers[index] = CompressedLayer(prefix, self.length - 1, rest)
         self.ledger.note_peak(self._held())  # the moment when both are there
