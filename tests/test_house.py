@@ -23,7 +23,7 @@ FLOORS = [
     {"models", "attention"},
     {"bundled"},
     {"kernels"},
-    {"notation"},
+    {"notation", "shards"},
 ]
 """From the roof down. A module may import its own room and every lower floor."""
 

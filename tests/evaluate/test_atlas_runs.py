@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kvteach import cli, models
-from kvteach.evaluate import shards
+from kvteach import shards
 from kvteach.evaluate.atlas import measure, plan
 
 SMALL = [

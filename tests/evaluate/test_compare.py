@@ -14,7 +14,7 @@ import torch
 
 from kvteach import engine, methods, models
 from kvteach.evaluate.compare import measure, plan, report, summary
-from kvteach.evaluate.shards import PlanError
+from kvteach.shards import PlanError
 
 SMALL = {
     "tokens": 192, "documents": 2, "questions": 2, "budgets": (0.5, 0.25),

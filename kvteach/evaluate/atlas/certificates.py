@@ -13,7 +13,7 @@ import torch
 from kvteach import capture
 from kvteach.evaluate.atlas.plan import LARGEST_SOLVED, tokens_of
 from kvteach.evaluate.atlas.summary import Rows, closure
-from kvteach.evaluate.shards import Shards
+from kvteach.shards import Shards
 from kvteach.evaluate.work import fill, load_once, one_thread
 from kvteach.rows import statistics
 from kvteach.rows.certify import certify

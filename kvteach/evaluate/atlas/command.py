@@ -161,7 +161,7 @@ def _write(folder, plan, found, model):
     """summary.json, summary.md and the figures."""
     from kvteach.draw import atlas as figures
     from kvteach.evaluate.atlas import report
-    from kvteach.evaluate.shards import Shards, write_whole
+    from kvteach.shards import Shards, write_whole
 
     made = Shards(folder, "rows", len(plan.texts)).provenance()
     norms = any(name.endswith("q_norm") for name, _ in model.named_modules())

@@ -10,7 +10,7 @@ from kvteach import models
 from kvteach.evaluate.atlas.answer import answered
 from kvteach.evaluate.atlas.intervals import mean, over_documents
 from kvteach.evaluate.atlas.plan import AUDITED, choose_texts, tokens_of
-from kvteach.evaluate.shards import Shards
+from kvteach.shards import Shards
 from kvteach.evaluate.work import fill, load_once, one_thread
 from kvteach.rows.statistics import HEADROOM
 

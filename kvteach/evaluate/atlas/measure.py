@@ -13,7 +13,7 @@ from kvteach.evaluate.atlas import loops
 from kvteach.evaluate.atlas.audits import AUDITS, audits
 from kvteach.evaluate.atlas.batch import Batch, falling, leverage_order, weights_at
 from kvteach.evaluate.atlas.plan import LARGEST_SOLVED, tokens_of
-from kvteach.evaluate.shards import PlanError, Shards, open_folder
+from kvteach.shards import PlanError, Shards, open_folder
 from kvteach.evaluate.work import fill, load_once, one_thread, tell
 from kvteach.rows.exact import best_subset
 from kvteach.rows.pool import MOST_EXTRAS

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, fields
 import numpy as np
 
 from kvteach import corpora
-from kvteach.evaluate.shards import PlanError
+from kvteach.shards import PlanError
 from kvteach.rows.pool import published_extras
 
 BUDGETS = (4, 8, 16, 32, 64, 128, 256)

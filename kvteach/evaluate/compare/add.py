@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from kvteach import methods
 from kvteach.evaluate.compare.measure import measure_answers
 from kvteach.evaluate.compare.plan import Plan
-from kvteach.evaluate.shards import PlanError, Shards, as_bytes, write_whole
+from kvteach.shards import PlanError, Shards, as_bytes, write_whole
 from kvteach.evaluate.work import load_once
 
 

@@ -57,7 +57,7 @@ def add_parser(commands):
 def run(args):
     """Do what was asked; return the exit code."""
     from kvteach.corpora import CorpusError
-    from kvteach.evaluate.shards import PlanError
+    from kvteach.shards import PlanError
     from kvteach.models import ModelError
 
     if args.jobs == 0 or (args.out.exists() and not args.out.is_dir()):
@@ -84,7 +84,7 @@ def run(args):
 def _measure(args):
     from kvteach.evaluate.compare.measure import measure_answers
     from kvteach.evaluate.compare.plan import make_plan
-    from kvteach.evaluate.shards import Shards
+    from kvteach.shards import Shards
     from kvteach.evaluate.work import load_once
     from kvteach.models import BUNDLED
 
@@ -114,7 +114,7 @@ def _add(args):
 def _write(folder, plan, table, took):
     """summary.json and summary.md."""
     from kvteach.evaluate.compare import report, summary
-    from kvteach.evaluate.shards import write_whole
+    from kvteach.shards import write_whole
 
     whole = {
         "plan": {k: v for k, v in json.loads(plan.to_json()).items() if k != "texts"},

@@ -11,7 +11,7 @@ import torch
 from kvteach import methods
 from kvteach.engine import Reading
 from kvteach.evaluate.metrics import answer
-from kvteach.evaluate.shards import PlanError, Shards, open_folder
+from kvteach.shards import PlanError, Shards, open_folder
 from kvteach.evaluate.work import fill, load_once, one_thread, tell
 
 SCHEMA = pa.schema({

@@ -11,7 +11,7 @@ from kvteach import methods
 from kvteach.bundled import BUNDLED
 from kvteach.engine.plan import CONDITIONS
 from kvteach.evaluate import tasks
-from kvteach.evaluate.shards import PlanError
+from kvteach.shards import PlanError
 
 REFERENCE = "contourkv"
 """The method that every other is paired with."""
