@@ -18,6 +18,8 @@ import torch
 
 EPSILON = 1e-8
 NAMES = ("phi", "gate.0.weight", "gate.0.bias", "gate.2.weight", "gate.2.bias")
+PREFIXES = {False: "memory.", True: "memory_by_share."}
+"""Of learned tensors' names, for a read without and with the evicted share."""
 
 
 @dataclass(frozen=True)
@@ -36,19 +38,22 @@ class LatentMemory:
     [K, F, D], "memory.gate.0.weight" [K, G, D] and ".bias" [K, G],
     "memory.gate.2.weight" [K, G] and ".bias" [K] (see `kvteach.compile.memory`).
     by_mass False: plain sums as in IndexMem, C' = gamma C + sum_E k_i v_i'. root False:
-    its read, without the square root.
+    its read, without the square root. by_share True, not published: the read is also
+    multiplied by the share of the allocation that has been evicted, Z' / (Z' + 1 - mu);
+    it has weights of its own, named "memory_by_share.".
 
-    State: D D + F numbers a KV head in the model's dtype, and one float32. Cost of a
+    State: D D + F numbers a KV head in the model's dtype, and two float32. Cost of a
     write: 2 E D (D + F) FLOP a head. Sums run in float32; what a half-precision dtype
-    cannot hold saturates. Deviation: the authors' code has one memory a layer that joins all
-    heads; here every KV head has its own. Raises ValueError for a gamma outside [0, 1]
-    and for weights of another model.
+    cannot hold saturates. Deviation: the authors' code has one memory a layer, whose phi
+    reads all heads joined; here every KV head has its own. Raises ValueError for a gamma
+    outside [0, 1] and for weights of another model.
     """
 
     weights: Any = field(repr=False)
     gamma: float = 0.9
     root: bool = True
     by_mass: bool = True
+    by_share: bool = False
 
     window = 0
     hidden = False
@@ -57,14 +62,15 @@ class LatentMemory:
     def __post_init__(self):
         if not 0 <= self.gamma <= 1:
             raise ValueError(f"gamma: {self.gamma}; legal is 0 .. 1")
-        missing = [n for n in NAMES if f"memory.{n}" not in self.weights.layers[0]]
+        names = (PREFIXES[self.by_share] + name for name in NAMES)
+        missing = [name for name in names if name not in self.weights.layers[0]]
         if missing:
-            raise ValueError(f"weights: no memory.{missing[0]} in them; were they fitted?")
+            raise ValueError(f"weights: no {missing[0]} in them; need those of a memory")
 
     def charge(self, dim):
-        """Keys per KV head that the state takes the place of: those of D D + F + 2 numbers."""
-        features = self.weights.layers[0]["memory.phi"].shape[1]
-        return math.ceil((dim * dim + features + 2) / (2 * dim))
+        """Keys per KV head whose bytes the state takes, that of a half-precision model."""
+        features = self.weights.layers[0][PREFIXES[self.by_share] + "phi"].shape[1]
+        return math.ceil((dim * dim + features + 4) / (2 * dim))
 
     def __call__(self, layer, kept_ks, score_ks, before=None):
         """The memory of one layer of one sequence, B = 1."""
@@ -76,23 +82,29 @@ class LatentMemory:
             weight_ks = (~kept_ks).float()
         moments = (keys * weight_ks[..., None]).transpose(1, 2) @ values
         squares = (features.square() * weight_ks[..., None]).sum(1)
-        if before is None:
-            before = Memory.empty(layer.keys_ksd, learned, self.root)
-        old, new = self.gamma * before.mass_bk[0], mass_k
-        if self.by_mass:
-            total = (old + new).clamp_min(torch.finfo(torch.float32).tiny)
-            old_share, new_share = old / total, new / total
-        else:
-            old_share, new_share = torch.full_like(new, self.gamma), torch.ones_like(new)
-        moments = _mixed(old_share, before.moments_bkdd[0], new_share, moments)
-        squares = _mixed(old_share, before.norms_bkf[0].float().square(), new_share, squares)
+        total_k = mass_k
+        if before is not None:
+            total_k = mass_k + self.gamma * before.mass_bk[0]
+            parts = self._parts(before.mass_bk[0], mass_k)
+            moments = _mixed(parts, before.moments_bkdd[0].float(), moments)
+            squares = _mixed(parts, before.norms_bkf[0].float().square(), squares)
+        share_k = total_k / (total_k + 1 - mass_k) if self.by_share else None
         return Memory(
             _narrow(moments, layer.keys_ksd)[None],
             _narrow(squares.sqrt(), layer.keys_ksd)[None],
-            (old + new)[None],
+            total_k[None],
+            None if share_k is None else share_k[None],
             learned,
             self.root,
         )
+
+    def _parts(self, before_k, mass_k):
+        """What the old and the new count in the next state, [K] each."""
+        if not self.by_mass:
+            return torch.full_like(mass_k, self.gamma), torch.ones_like(mass_k)
+        old = self.gamma * before_k
+        total = (old + mass_k).clamp_min(torch.finfo(torch.float32).tiny)
+        return old / total, mass_k / total
 
     def _learned(self, layer):
         """The layer's weights in float32 on its device, without their prefix."""
@@ -102,7 +114,8 @@ class LatentMemory:
             )
         tensors = self.weights.layers[layer.index]
         wide = {"device": layer.keys_ksd.device, "dtype": torch.float32}
-        learned = {name: tensors[f"memory.{name}"].to(**wide) for name in NAMES}
+        prefix = PREFIXES[self.by_share]
+        learned = {name: tensors[prefix + name].to(**wide) for name in NAMES}
         heads, _, dim = layer.keys_ksd.shape
         fitted_heads, _, fitted_dim = learned["phi"].shape
         if (heads, dim) != (fitted_heads, fitted_dim):
@@ -123,21 +136,9 @@ class Memory:
     moments_bkdd: torch.Tensor  # C: M = Phi C
     norms_bkf: torch.Tensor  # sqrt(b): root mean square of each feature
     mass_bk: torch.Tensor  # Z, float32
+    share_bk: torch.Tensor | None  # evicted part of the allocation, float32; None: not read
     learned: dict = field(repr=False)
     root: bool = True
-
-    @classmethod
-    def empty(cls, like_ksd, learned, root=True):
-        """A memory of nothing, for one sequence."""
-        heads, _, dim = like_ksd.shape
-        features = learned["phi"].shape[1]
-        return cls(
-            like_ksd.new_zeros(1, heads, dim, dim),
-            like_ksd.new_zeros(1, heads, features),
-            like_ksd.new_zeros(1, heads, dtype=torch.float32),
-            learned,
-            root,
-        )
 
     def slots(self, queries_gxd, softcap):
         """None: the softmax stays as it is."""
@@ -149,6 +150,8 @@ class Memory:
         """
         queries = queries_gxd.float().view(*self.mass_bk.shape, *queries_gxd.shape[1:])
         read = self.read(queries) * self.gate(queries)[..., None]
+        if self.share_bk is not None:
+            read = read * self.share_bk[..., None, None]
         return read.view_as(queries_gxd).to(queries_gxd.dtype)
 
     def read(self, queries_bkxd):
@@ -169,7 +172,8 @@ class Memory:
 
     def tensors(self):
         """What is held for every sequence, and paid for."""
-        return {"moments": self.moments_bkdd, "norms": self.norms_bkf, "mass": self.mass_bk}
+        held = {"moments": self.moments_bkdd, "norms": self.norms_bkf, "mass": self.mass_bk}
+        return held if self.share_bk is None else {**held, "share": self.share_bk}
 
     def weights(self):
         """What is learned, once a layer, and must travel with a saved cache."""
@@ -178,17 +182,18 @@ class Memory:
     def select(self, rows):
         """The memory whose sequence i is sequence ``rows[i]`` of this one."""
         rows = torch.as_tensor(rows, device=self.mass_bk.device)
-        picked = (self.moments_bkdd[rows], self.norms_bkf[rows], self.mass_bk[rows])
-        return Memory(*picked, self.learned, self.root)
+        return self._each(lambda name: getattr(self, name)[rows])
 
     @classmethod
     def stack(cls, memories):
         """Memories of one layer as one, sequence after sequence."""
-        joined = (
-            torch.cat([getattr(m, name) for m in memories])
-            for name in ("moments_bkdd", "norms_bkf", "mass_bk")
-        )
-        return cls(*joined, memories[0].learned, memories[0].root)
+        return memories[0]._each(lambda name: torch.cat([getattr(m, name) for m in memories]))
+
+    def _each(self, make):
+        """A memory whose state is ``make`` of each tensor's name."""
+        names = ("moments_bkdd", "norms_bkf", "mass_bk", "share_bk")
+        state = {name: make(name) for name in names if getattr(self, name) is not None}
+        return dataclasses.replace(self, **state)
 
 
 def evicted_mass(kept_ks, score_ks):
@@ -204,9 +209,9 @@ def evicted_mass(kept_ks, score_ks):
     return mass_k, weight_ks
 
 
-def _mixed(old_share, old, new_share, new):
-    shape = (-1,) + (1,) * (new.dim() - 1)
-    return old_share.view(shape) * old.float() + new_share.view(shape) * new
+def _mixed(parts, old, new):
+    one, other = (part.view((-1,) + (1,) * (new.dim() - 1)) for part in parts)
+    return one * old + other * new
 
 
 def _narrow(wide, like):

@@ -6,13 +6,18 @@ read once, each eviction is reduced to C, Q, some later queries and what attenti
 for them, and training never sees a key again.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 
 from kvteach.budgets.uniform import Uniform
-from kvteach.compensate.latent_memory import EPSILON, LatentMemory, evicted_mass
+from kvteach.compensate.latent_memory import (
+    EPSILON,
+    PREFIXES,
+    LatentMemory,
+    evicted_mass,
+)
 from kvteach.scores import observe
 
 SHARES = (0.75, 0.5, 0.25, 0.1)
@@ -25,17 +30,19 @@ SINKS = 4
 class Evictions:
     """N evictions of all layers, float16; X queries for every KV head, R heads by rows."""
 
-    moments: torch.Tensor  # C, [N, L, K, D, D]
-    squares: torch.Tensor  # Q, [N, L, K, D, D]
-    queries: torch.Tensor  # after rotary embedding, times the scaling, [N, L, K, X, D]
-    lost: torch.Tensor  # full output minus the kept keys', [N, L, K, X, D]
+    moments: torch.Tensor  # C, [L, K, N, D, D]
+    squares: torch.Tensor  # Q, [L, K, N, D, D]
+    queries: torch.Tensor  # after rotary embedding, times the scaling, [L, K, N, X, D]
+    lost: torch.Tensor  # full output minus the kept keys', [L, K, N, X, D]
+    mass: torch.Tensor  # share of the allocation that is evicted, [L, K, N]
 
     def __len__(self):
-        return len(self.moments)
+        return self.moments.shape[2]
 
-    def __getitem__(self, chosen):
-        parts = (self.moments, self.squares, self.queries, self.lost)
-        return Evictions(*(part[chosen].float() for part in parts))
+    def pick(self, chosen):
+        """The evictions with these numbers, in float32."""
+        parts = (self.moments, self.squares, self.queries, self.lost, self.mass)
+        return Evictions(*(part[:, :, chosen].float() for part in parts))
 
 
 def train(model, documents, rule, generator, later=16, shares=SHARES, **descent):
@@ -49,18 +56,22 @@ def train(model, documents, rule, generator, later=16, shares=SHARES, **descent)
     model: a transformers causal model. documents: [S] token ids each, of one length.
     rule: a scoring rule whose scores are logits, such as CORE's indexer. generator: a
     torch generator. shares: of keys kept, in (0, 1); each document is used with each.
-    descent: features (64), hidden (64), steps (1500), batch (8), rate (0.01).
+    descent: features (64), hidden (64), steps (800), batch (4), rate (0.004).
 
     Returns a list with a dict a layer: "memory.phi" [K, F, D], "memory.gate.0.weight"
     [K, G, D], "memory.gate.0.bias" [K, G], "memory.gate.2.weight" [K, G],
-    "memory.gate.2.bias" [K], float16; put them into `kvteach.scores.fitted.Fitted`,
+    "memory.gate.2.bias" [K], and the same names with "memory_by_share." for the read
+    that knows the evicted share; float16. Put them into `kvteach.scores.fitted.Fitted`,
     beside the indexer's, and give that to `LatentMemory`. `judge` says what they are worth.
 
     Cost: a prefill a document, 4 L K D (D + later R) bytes a document and share, then
     some minutes of one core for the bundled model. Raises ValueError for documents of
     unequal length and for shares outside (0, 1).
     """
-    return fit(evictions(model, documents, rule, later, shares), generator, **descent)
+    data = evictions(model, documents, rule, later, shares)
+    published = fit(data, generator, **descent)
+    ours = fit(data, generator, by_share=True, **descent)
+    return [{**one, **other} for one, other in zip(published, ours)]
 
 
 def evictions(model, documents, rule, later=16, shares=SHARES):
@@ -75,12 +86,13 @@ def evictions(model, documents, rule, later=16, shares=SHARES):
         prefixes = [observe.prefix(layer, layer.length - later) for layer in layers]
         scores = [observed(rule, prefix) for prefix in prefixes]
         for share in shares:
+            entries = int(share * prefixes[0].length)
             parts = [
-                _one(layer, *eviction(prefix, score, share))
-                for layer, prefix, score in zip(layers, prefixes, scores)
+                _one(layer, best(score, entries), score)
+                for layer, score in zip(layers, scores)
             ]
             found.append([torch.stack(part) for part in zip(*parts)])
-    return Evictions(*(torch.stack(part) for part in zip(*found)))
+    return Evictions(*(torch.stack(part, 2) for part in zip(*found)))
 
 
 def observed(rule, prefix):
@@ -90,16 +102,16 @@ def observed(rule, prefix):
     return score_ks
 
 
-def eviction(prefix, score_ks, share):
-    """(kept_ks, score_ks) where a share of the prefix is kept."""
-    entries = max(SINKS + 1, int(share * prefix.length))
-    return Uniform(sinks=SINKS)([score_ks], entries, [prefix.index], 1)[0], score_ks
+def best(score_ks, entries):
+    """Which keys stay, [K, S] bool: so many in every head, the first SINKS among them."""
+    entries = max(entries, SINKS + 1)
+    return Uniform(sinks=SINKS)([score_ks], entries, [0], 1)[0]
 
 
 def _one(layer, kept_ks, score_ks):
     """C, Q, queries and losses of one layer's eviction."""
     prefix = observe.prefix(layer, kept_ks.shape[1])
-    _, weight_ks = evicted_mass(kept_ks, score_ks)
+    mass_k, weight_ks = evicted_mass(kept_ks, score_ks)
     keys, values = prefix.keys_ksd.float(), prefix.values_ksd.float()
     weighted = (keys * weight_ks[..., None]).transpose(1, 2)
     full, kept = outputs(layer, kept_ks)
@@ -107,7 +119,7 @@ def _one(layer, kept_ks, score_ks):
     later = layer.length - prefix.length
     queries = layer.queries_htd[:, -later:].float() * layer.scaling
     parts = weighted @ values, weighted @ keys, queries, full - kept
-    return [part.reshape(heads, -1, dim).half() for part in parts]
+    return [*(part.reshape(heads, -1, dim).half() for part in parts), mass_k]
 
 
 def outputs(layer, kept_ks):
@@ -127,9 +139,15 @@ def outputs(layer, kept_ks):
 # --- training -----------------------------------------------------------------------
 
 
-def fit(data, generator, features=64, hidden=64, steps=1500, batch=8, rate=0.01):
-    """Like `train`, from `Evictions`. All layers at once: heads share no weights."""
-    depth, heads, dim = data.moments.shape[1:4]
+def fit(
+    data, generator, features=64, hidden=64, steps=800, batch=4, rate=0.004,
+    by_share=False, root=True,
+):
+    """One of the two that `train` returns. All layers at once: heads share no weights.
+
+    by_share, root: which read, as for `LatentMemory`.
+    """
+    depth, heads, _, dim, _ = data.moments.shape
 
     def draw(*shape):
         return torch.randn(depth, heads, *shape, generator=generator)
@@ -145,27 +163,84 @@ def fit(data, generator, features=64, hidden=64, steps=1500, batch=8, rate=0.01)
     optimiser = torch.optim.Adam(learned.values(), lr=rate)
     fall = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
     for _ in range(steps):
-        some = data[torch.randint(len(data), (batch,), generator=generator)]
+        some = data.pick(torch.randint(len(data), (batch,), generator=generator))
         optimiser.zero_grad()
-        off = some.lost - answers(learned, some)
-        off.square().sum(-1).mean((0, 3)).sum().backward()
+        off = some.lost - answers(learned, some, by_share, root)
+        off.square().sum(-1).mean((2, 3)).sum().backward()
         optimiser.step()
         fall.step()
     return [
-        {f"memory.{name}": t.detach()[layer].half() for name, t in learned.items()}
+        {PREFIXES[by_share] + name: t.detach()[layer].half() for name, t in learned.items()}
         for layer in range(depth)
     ]
 
 
-def answers(learned, some):
-    """g(q) m(q) of every query, [N, L, K, X, D]; the same as `Memory.outside`."""
+def answers(learned, some, by_share=False, root=True):
+    """What the memory adds for every query, [L, K, N, X, D]: `Memory.outside`, batched."""
     phi = learned["phi"]
-    norms = ((phi @ some.squares) * phi).sum(-1)  # b = diag(Phi Q Phi')
-    seen = some.queries @ phi.transpose(-1, -2)
-    read = seen @ phi @ some.moments
-    square = seen.square() @ norms[..., None] + EPSILON
-    inner = some.queries @ learned["gate.0.weight"].transpose(-1, -2)
+    through = phi @ some.squares.movedim(2, 3).flatten(3)  # Phi Q, [L, K, F, N D]
+    through = through.unflatten(3, (-1, phi.shape[-1]))
+    norms = (through * phi[:, :, :, None]).sum(-1)  # b = diag(Phi Q Phi'), [L, K, F, N]
+    queries = some.queries.flatten(2, 3)
+    seen = queries @ phi.transpose(2, 3)
+    read = (seen @ phi).view_as(some.queries) @ some.moments
+    seen = seen.square().unflatten(2, some.queries.shape[2:4])
+    square = (seen @ norms.movedim(3, 2)[..., None])[..., 0] + EPSILON
+    inner = queries @ learned["gate.0.weight"].transpose(2, 3)
     inner = F.gelu(inner + learned["gate.0.bias"][:, :, None])
-    logit = (inner @ learned["gate.2.weight"][..., None])[..., 0]
-    gate = (logit + learned["gate.2.bias"][:, :, None]).sigmoid()
-    return gate[..., None] * read / square.sqrt()
+    logit = inner @ learned["gate.2.weight"][..., None]
+    logit = logit + learned["gate.2.bias"][:, :, None, None]
+    size = logit.sigmoid().view_as(square) / (square.sqrt() if root else square)
+    if by_share:
+        size = size * some.mass[..., None]
+    return size[..., None] * read
+
+
+# --- what it is worth -----------------------------------------------------------------
+
+CHOICES = "keys", "fewer", "memory", "by_share"
+"""What the same bytes may buy: as many keys as fit; or fewer of them and a memory. Of the
+latter also the error that attention alone makes."""
+
+
+def judge(model, documents, rule, weights, later=64, shares=SHARES):
+    """Squared errors of the attention output on documents that were not trained on.
+
+    Of each document the keys before its last ``later`` are evicted as in `train`, and
+    these queries, which see all that came after the eviction, are answered in the four
+    `CHOICES`. "keys" holds a share of the keys, the others as many less as the
+    memory's bytes are worth.
+
+    weights: object whose ``layers`` are what `train` returns. Returns (errors, size):
+    [N, shares, L, 4] sums of ||o_full - o||^2 over queries and heads, and [N, L], the sum
+    of ||o_full||^2. Cost: a prefill a document, and 8 H later S D FLOP a layer and share.
+    """
+    rules = [LatentMemory(weights), LatentMemory(weights, by_share=True)]
+    errors, sizes = [], []
+    for tokens in documents:
+        layers = observe.layers(model, tokens)
+        found = [_judged(layer, rule, rules, later, shares) for layer in layers]
+        errors.append(torch.stack([error for error, _ in found], 1))
+        sizes.append(torch.stack([size for _, size in found]))
+    return torch.stack(errors), torch.stack(sizes)
+
+
+def _judged(layer, rule, memories, later, shares):
+    """Errors [shares, 4] and size of one layer of one document."""
+    prefix = observe.prefix(layer, layer.length - later)
+    score_ks = observed(rule, prefix)
+    heads, _, dim = layer.keys_ksd.shape
+    queries = layer.queries_htd[:, -later:].float() * layer.scaling
+    queries = queries.reshape(heads, -1, dim)
+    table = []
+    for share in shares:
+        entries = int(share * prefix.length)
+        full, whole = outputs(layer, best(score_ks, entries))
+        kept_ks = best(score_ks, entries - memories[0].charge(dim))
+        _, fewer = outputs(layer, kept_ks)
+        added = [
+            fewer + memory(prefix, kept_ks, score_ks).outside(queries).view_as(full)
+            for memory in memories
+        ]
+        table.append([(full - o).square().sum() for o in (whole, fewer, *added)])
+    return torch.tensor(table), full.square().sum()
