@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import asdict
+from dataclasses import asdict, fields
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -10,13 +10,19 @@ from safetensors.torch import save_file
 from transformers import Cache
 from transformers.cache_utils import DynamicSlidingWindowLayer
 
-from kvteach.caches import account
+from kvteach import methods
 from kvteach.caches.layer import CompressedLayer
+from kvteach.caches.paged import Paged
 from kvteach.caches.store import Dense, Ragged
+from kvteach.compensate.latent_memory import Memory
 from kvteach.engine import dense
+from kvteach.engine.again import Again
 from kvteach.engine.ledger import Ledger
 
-_FORMAT = "kvteach.compressed.1"
+_PARTS = {part.__name__: part for part in (Dense, Ragged, Paged, Memory)}
+"""What a compressed layer is made of: dataclasses of tensors and plain values."""
+
+_FORMAT = "kvteach.compressed.2"
 
 
 def write(path, session):
@@ -26,14 +32,15 @@ def write(path, session):
         tensors["last"] = session.last
     kinds = []
     for index, layer in enumerate(session.cache.layers):
-        kinds.append(_kind(layer))
-        for name, tensor in account.layer_tensors(layer).items():
-            tensors[f"{index}.{name}"] = tensor
+        kind, owned = _apart(layer)
+        kinds.append(kind)
+        tensors |= {f"{index}.{name}": tensor for name, tensor in owned.items()}
     described = {
         "format": _FORMAT,
         "model": session.model.name_or_path,
         "weights": _fingerprint(session.model),
         "method": session.method,
+        "again": _again(session.again),
         "ledger": {**asdict(session.ledger), "kept": [k.tolist() for k in session.ledger.kept]},
         "layers": kinds,
     }
@@ -66,7 +73,8 @@ def read(path, model, session_class):
     ledger = Ledger(**described["ledger"])
     ledger.kept = [torch.tensor(kept) for kept in ledger.kept]
     return session_class(model, Cache(layers=layers), tensors["tokens"], tensors["mask"],
-                         described["method"], ledger, tensors.get("last"))
+                         described["method"], ledger, tensors.get("last"),
+                         _again_from(described["again"]))
 
 
 def _fingerprint(model):
@@ -78,27 +86,90 @@ def _fingerprint(model):
     return digest.hexdigest()
 
 
-def _kind(layer):
-    """What a layer needs beside its tensors."""
+# --- layers -----------------------------------------------------------------------
+
+
+def _apart(layer):
+    """What a layer is in plain values, and its tensors by name."""
     if isinstance(layer, DynamicSlidingWindowLayer):
-        return {"window": layer.sliding_window, "seen": layer.cumulative_length}
-    return {"seen": layer.prefix_seen, "length": layer.length,
-            "segments": getattr(layer.prefix, "segments", None)}
+        kind = {"window": layer.sliding_window, "seen": layer.cumulative_length}
+        return kind, {"keys": layer.keys, "values": layer.values}
+    kind = {"seen": layer.prefix_seen, "length": layer.length}
+    owned = {"tail.keys": layer.keys, "tail.values": layer.values, "recent": layer.recent}
+    for name in ("prefix", "rest"):
+        part = getattr(layer, name)
+        if part is None:
+            continue
+        kind[name] = plain = {"is": type(part).__name__}
+        for field in fields(part):
+            value = getattr(part, field.name)
+            if isinstance(value, dict):  # learned tensors by name
+                owned |= {f"{name}.{field.name}.{key}": t for key, t in value.items()}
+            elif isinstance(value, torch.Tensor):
+                owned[f"{name}.{field.name}"] = value
+            elif field.init and value is not None:
+                plain[field.name] = value
+    return kind, {name: tensor for name, tensor in owned.items() if tensor is not None}
 
 
 def _layer(kind, tensors):
+    """The layer that `_apart` took apart."""
     if "window" in kind:
         return dense.sliding_layer(
             tensors["keys"], tensors["values"], kind["window"], kind["seen"]
         )
-    if kind["segments"] is None:
-        prefix = Dense(tensors["keys"], tensors["values"], tensors.get("positions"),
-                       tensors.get("mask"))
-    else:
-        segments = tuple(tuple(map(tuple, row)) for row in kind["segments"])
-        prefix = Ragged(tensors["keys"], tensors["values"], tensors["positions"],
-                        tensors["starts"], tensors["counts"], segments)
-    layer = CompressedLayer(prefix, kind["seen"])
+    parts = [_part(name, kind[name], tensors) if name in kind else None
+             for name in ("prefix", "rest")]
+    layer = CompressedLayer(parts[0], kind["seen"], parts[1])
     layer.length = kind["length"]
-    layer.keys, layer.values = tensors.get("tail keys"), tensors.get("tail values")
+    layer.keys, layer.values = tensors.get("tail.keys"), tensors.get("tail.values")
+    layer.recent = tensors.get("recent")
     return layer
+
+
+def _part(name, plain, tensors):
+    made, values = _PARTS[plain["is"]], {}
+    for field in fields(made):
+        own, inner = f"{name}.{field.name}", f"{name}.{field.name}."
+        if own in tensors:
+            values[field.name] = tensors[own]
+        elif field.name in plain:
+            values[field.name] = _tuples(plain[field.name])
+        elif named := {n[len(inner):]: t for n, t in tensors.items() if n.startswith(inner)}:
+            values[field.name] = named
+        elif field.init:
+            values[field.name] = None
+    return made(**values)
+
+
+def _tuples(value):
+    """JSON's lists as tuples, all the way down."""
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+# --- eviction that goes on ----------------------------------------------------------
+
+
+def _again(again):
+    """What brings back an `Again`: its method by name, which must say it all."""
+    if again is None:
+        return None
+    name = again.method.name
+    try:
+        same = methods.get(name) == again.method
+    except (ValueError, RuntimeError):  # no such name; tensors that do not compare
+        same = False
+    if not same:
+        raise ValueError(
+            f"method: {name!r} does not name what evicts while this session decodes; a "
+            "session is saved whose method is given as text, such as 'tova:every=1'"
+        )
+    return {"method": name, "entries": again.entries, "depth": again.depth,
+            "places": again.places}
+
+
+def _again_from(described):
+    if described is None:
+        return None
+    return Again(methods.get(described["method"]), described["entries"], described["depth"],
+                 tuple(described["places"]))

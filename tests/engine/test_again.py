@@ -187,3 +187,16 @@ def test_sinks_stay_inside_the_budget():
     with pytest.raises(ValueError, match="3 must stay"):
         Uniform(sinks=3)([score], 2, [0], 1)
     assert methods.get("tova").every is None
+
+
+def test_a_saved_session_goes_on_evicting(llama, tmp_path):
+    session = engine.compress(llama, prompt(60), "snapkv:window=8,every=8", 20)
+    session.logits(prompt(13, seed=6))
+    session.save(tmp_path / "cache.safetensors")
+    again = engine.restore(llama, tmp_path / "cache.safetensors")
+    for token in prompt(20, seed=7):
+        torch.testing.assert_close(again.logits(token[None]), session.logits(token[None]))
+    assert again.held_bytes() == session.held_bytes()
+    changed = engine.compress(llama, prompt(60), methods.get("tova", every=1), 20)
+    with pytest.raises(ValueError, match="given as text"):
+        changed.save(tmp_path / "other.safetensors")
