@@ -120,9 +120,9 @@ def get(method, **changes):
 
     method: a name, such as "snapkv", or a name with parameters, such as
     "snapkv:window=16,pooling=max". changes: fields of its score, budget or compensation
-    rule by name; or ``store`` or ``every``. A field that several have (ChunkKV's
-    ``length``) is changed in each. Raises ValueError for an unknown name and for a field
-    that no rule has.
+    rule by name; or ``store`` or ``every``; or ``compensate=None``, which leaves that
+    rule out. A field that several have (ChunkKV's ``length``) is changed in each. Raises
+    ValueError for an unknown name and for a field that no rule has.
     """
     if isinstance(method, str):
         method = _named(method)
@@ -154,7 +154,7 @@ def _named(text):
 
 
 def _changed(method, name, value):
-    if name in ("store", "every"):
+    if name in ("store", "every") or (name == "compensate" and value is None):
         return dataclasses.replace(method, **{name: value})
     parts = {part: getattr(method, part) for part in ("score", "budget", "compensate")}
     having = [part for part, rule in parts.items() if name in _fields(rule)]
