@@ -13,7 +13,11 @@ WHAT = {
     "fastkvzip": ("fastkvzip",),
     "kvzap": ("kvzap-linear", "kvzap-mlp"),
     "heads": ("heads",),
+    "core": ("core",),
+    "compilerkv": ("compilerkv",),
 }
+SHORTEST = {"core": 512}
+"""Tokens that a text must have at least, where 64 are not enough."""
 
 
 def add_parser(commands):
@@ -21,8 +25,9 @@ def add_parser(commands):
     parser = commands.add_parser(
         "compile",
         help="fit learned scores or measure head importance, once a model",
-        description="FastKVzip gates, KVzap networks or HeadKV's head importance of a "
-        "model, from real text; minutes on a CPU for the bundled model.",
+        description="FastKVzip gates, KVzap networks, HeadKV's head importance or CORE's "
+        "indexer and memory of a model, from real text; minutes on a CPU for the "
+        "bundled model, half an hour for CORE.",
     )
     add = parser.add_argument
     add("what", choices=WHAT, help="what to make")
@@ -30,6 +35,10 @@ def add_parser(commands):
     add("--model", metavar="ID", help="folder or Hub id; default: the bundled model")
     add("--documents", type=int, default=40, metavar="N", help="texts (40)")
     add("--tokens", type=int, default=1024, metavar="T", help="tokens per text (1024)")
+    add("--prompts", type=int, default=232, metavar="N",
+        help="calibration prompts of compilerkv (232); multiples of 116 log evenly")
+    add("--dtype", choices=("float32", "bfloat16"),
+        help="of the model while compilerkv measures; default: as it is loaded")
     add("--seed", type=int, default=0, help="of texts, keys and training (0)")
     parser.set_defaults(run=run)
     return parser
@@ -37,13 +46,19 @@ def add_parser(commands):
 
 def run(args):
     """Make what was asked for. Returns the exit code."""
+    if args.what == "compilerkv":
+        from kvteach.compile import compilerkv
+
+        return compilerkv.run(args)
+
     import torch
 
     from kvteach import corpora, models
     from kvteach.compile import texts
 
-    if args.documents < 2 or args.tokens < 64:
-        print("need at least 2 documents of 64 tokens", file=sys.stderr)
+    shortest = SHORTEST.get(args.what, 64)
+    if args.documents < 2 or args.tokens < shortest:
+        print(f"need at least 2 documents of {shortest} tokens", file=sys.stderr)
         return 2
     try:
         args.out.mkdir(parents=True, exist_ok=True)
@@ -64,7 +79,7 @@ def run(args):
         "torch": torch.__version__,
     }
     name = loaded.name.rstrip("/").split("/")[-1]
-    make = _heads if args.what == "heads" else _gates
+    make = {"heads": _heads, "core": _core}.get(args.what, _gates)
     make(args, loaded, documents, generator, about, name)
     return 0
 
@@ -115,3 +130,22 @@ def _heads(args, loaded, documents, generator, about, name):
     top = importance_lk.flatten().sort(descending=True).values
     tenth = max(1, len(top) // 10)
     print(f"{path}: the first tenth of the heads carries {top[:tenth].sum():.0%}")
+
+
+def _core(args, loaded, documents, generator, about, name):
+    """The indexer, then the memory of what it evicts, in one file."""
+    from kvteach.compile import core
+
+    began = time.perf_counter()
+    held_out = max(1, args.documents // 5)
+    both, report = core.fit(loaded.model, documents, held_out, generator, about)
+    path = args.out / f"core-{name}.safetensors"
+    both.write(path)
+    print(
+        f"{path}: fitted in {time.perf_counter() - began:.0f} s; on {held_out} other "
+        f"texts, KL to the teacher {report.kl:.3f}, of equal scores {report.uniform:.3f}; "
+        f"{path.stat().st_size / 1e3:.0f} kB"
+    )
+    print("evicted   kept as the teacher does   by utility   by chance")
+    for row in zip(core.RATIOS, report.overlap, report.by_utility, report.by_chance):
+        print("{:7.0%}   {:26.3f}   {:10.3f}   {:9.3f}".format(*row))

@@ -8,6 +8,7 @@ from random_layers import SHAPES, random_layer
 
 from kvteach.scores.chunkkv import ChunkKV
 from kvteach.scores.compactor import Compactor
+from kvteach.scores.coverage import Coverage
 from kvteach.scores.expected import ExpectedAttention
 from kvteach.scores.h2o import H2O
 from kvteach.scores.keydiff import KeyDiff
@@ -29,6 +30,7 @@ RULES = [
     ExpectedAttention(),
     Compactor(sketch=4, tile=16),
     ChunkKV(SnapKV(window=6), length=7),
+    Coverage(window=6),
 ]
 STAY = {"StreamingLLM": range(4), "TOVA": [39], "SnapKV": range(34, 40)}
 
