@@ -148,7 +148,7 @@ class Memory:
 
         Cost a query: 2 D (2 F + D + G) FLOP, G the gate's width; C is read once.
         """
-        queries = queries_gxd.float().view(*self.mass_bk.shape, *queries_gxd.shape[1:])
+        queries = queries_gxd.float().reshape(*self.mass_bk.shape, *queries_gxd.shape[1:])
         read = self.read(queries) * self.gate(queries)[..., None]
         if self.share_bk is not None:
             read = read * self.share_bk[..., None, None]
