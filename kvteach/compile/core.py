@@ -3,7 +3,7 @@
 import time
 from dataclasses import asdict
 
-from kvteach.compile import indexer, memory
+from kvteach.compile import indexer, lessons, memory
 from kvteach.compile.indexer import RATIOS as RATIOS
 from kvteach.scores.coverage import Coverage
 from kvteach.scores.fitted import Fitted
@@ -24,7 +24,7 @@ def fit(model, documents, held_out, generator, about=None, steps=400, **memory_o
             f"held_out: {held_out}; need 1 .. {len(documents) - 1} documents"
         )
     began, teacher = time.process_time(), Coverage()
-    reading, decoding = indexer.harvest(model, documents, teacher)
+    reading, decoding = lessons.harvest(model, documents, teacher)
     seen = range(len(documents) - held_out)
     unseen = range(len(seen), len(documents))
     layers = indexer.train(reading.of(seen), decoding.of(seen), generator, steps)

@@ -1,43 +1,17 @@
-"""Train CORE's student: the indexer learns the teacher's distribution and its cuts.
+"""Train CORE's student: the indexer learns the teacher's distribution and its cuts."""
 
-A document of T tokens makes two lessons a layer. Reading: the keys are its first
-T - 128, the student sees the last 128 rows of these. Decoding: the same, but of the
-keys older than those rows half were evicted by the teacher before. Either way the
-teacher's utility also hears the 128 rows that follow, which the student never sees.
-"""
-
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 
-from kvteach.scores import coverage
 from kvteach.scores import indexer as student
-from kvteach.scores.observe import layers as observed
-from kvteach.scores.observe import prefix
 
 RATIOS = (0.25, 0.5, 0.75, 0.9)
 """Shares that are evicted: where the boundary loss looks, and what is reported."""
 
 SINKS = student.SINKS
-BLOCK = 128
 WIDTH = 128
-
-
-@dataclass(frozen=True)
-class Lessons:
-    """N documents' examples of one kind, of all L layers and S keys."""
-
-    features: torch.Tensor  # [N, L, S, 14]
-    target: torch.Tensor  # [N, L, S], the teacher's log w
-    utility: torch.Tensor  # [N, L, S], over the rows that the student sees
-
-    def of(self, documents):
-        """The examples of these documents."""
-        chosen = list(documents)
-        return Lessons(
-            self.features[chosen], self.target[chosen], self.utility[chosen]
-        )
 
 
 @dataclass(frozen=True)
@@ -57,88 +31,15 @@ class Report:
     by_chance: list
 
 
-# --- lessons ------------------------------------------------------------------
-
-
-def harvest(model, documents, teacher=None):
-    """(reading, decoding) `Lessons` from documents, [T] token ids each, of one length.
-
-    teacher: a `coverage.Coverage`, whose window is not read. Cost: a prefill a
-    document, and about as much again for features and teacher on a CPU; 4 L S 16
-    bytes a document. Raises ValueError for lengths that differ or are below 512.
-    """
-    lengths = {len(tokens) for tokens in documents}
-    if len(lengths) != 1 or min(lengths) < 4 * BLOCK:
-        raise ValueError(
-            f"documents: lengths {sorted(lengths)}; need one, of {4 * BLOCK} or more"
-        )
-    teacher = teacher or coverage.Coverage()
-    made = [[], []]
-    for tokens in documents:
-        of_layers = [lessons(layer, teacher) for layer in observed(model, tokens)]
-        for kind, examples in zip(made, zip(*of_layers)):
-            kind.append([torch.stack(parts) for parts in zip(*examples)])
-    return tuple(Lessons(*map(torch.stack, zip(*kind))) for kind in made)
-
-
-def lessons(layer, teacher):
-    """Both examples of one layer: two of (features, target, utility)."""
-    length = layer.length - BLOCK
-    wanted_s = coverage.utility(layer, 2 * BLOCK)[:length]
-    reading = prefix(layer, length)
-    seen_s = coverage.utility(reading, BLOCK)
-    log_w_s = distribution(teacher, reading, wanted_s)
-    kept = survivors(log_w_s, length - BLOCK)
-    decoding = of_keys(reading, kept)
-    return [
-        (student.features(reading, BLOCK), log_w_s.float(), seen_s.float()),
-        (
-            student.features(decoding, BLOCK),
-            distribution(teacher, decoding, wanted_s[kept]).float(),
-            seen_s[kept].float(),
-        ),
-    ]
-
-
-def distribution(teacher, layer, u_s):
-    """The teacher's log w on these keys, with this utility."""
-    x_sz = coverage.centred(
-        coverage.representation(layer, teacher.dim, teacher.seed)
-    )
-    *_, log_w_s = coverage.iterate(
-        u_s, x_sz, teacher.rounds, teacher.rising,
-        alpha=teacher.alpha, beta=teacher.beta, tau=teacher.tau,
-    )  # fmt: skip
-    return log_w_s
-
-
-def survivors(log_w_s, past):
-    """Positions after an eviction at ``past``: half of those before, all since."""
-    rank_s = log_w_s[:past].clone()
-    rank_s[:SINKS] = torch.inf
-    kept = rank_s.argsort(descending=True, stable=True)[: past // 2].sort().values
-    return torch.cat([kept, torch.arange(past, len(log_w_s))])
-
-
-def of_keys(layer, kept):
-    """The layer as it is while decoding: these keys only, the last block of rows."""
-    return replace(
-        layer,
-        queries_htd=layer.queries_htd[:, -BLOCK:],
-        keys_ksd=layer.keys_ksd[:, kept],
-        values_ksd=layer.values_ksd[:, kept],
-        positions_ks=kept.expand(len(layer.keys_ksd), -1),
-        cos_sd=None,
-        sin_sd=None,
-        hidden_td=None,
-    )
-
-
 # --- training -----------------------------------------------------------------
 
 
-def train(reading, decoding, generator, steps=400, batch=2, rate=2e-3):
+def train(reading, decoding, generator, steps=400, batch=2, rate=2e-3, among=None):
     """One network a layer, all in one pass: a list of float16 tensors by name.
+
+    reading, decoding: `kvteach.compile.lessons.Lessons`. among: (indices, depth) where
+    the lessons hold only some layers of a model; these then end as they would among
+    all, since layers share the draws of the generator and nothing else.
 
     loss = KL(teacher | student) + 4 `boundary`, both without the sinks, averaged
     over the batch's documents. Every fourth step is on decoding. Adam, the rate
@@ -148,7 +49,7 @@ def train(reading, decoding, generator, steps=400, batch=2, rate=2e-3):
     flat_lf = reading.features.transpose(0, 1).flatten(1, 2)
     both_lf = torch.cat([flat_lf, decoding.features.transpose(0, 1).flatten(1, 2)], 1)
     mean_lf, scale_lf = both_lf.mean(1), both_lf.std(1).clamp_min(1e-3)
-    weights = _start(len(mean_lf), generator)
+    weights = _start(*(among or (range(len(mean_lf)), len(mean_lf))), generator)
     optimiser = torch.optim.Adam(weights.values(), lr=rate)
     fall = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, max(steps, 1))
     kinds = [(kind, _ranks(kind.target)) for kind in (reading, decoding)]
@@ -164,13 +65,13 @@ def train(reading, decoding, generator, steps=400, batch=2, rate=2e-3):
     return _stored(weights, mean_lf, scale_lf)
 
 
-def _start(depth, generator):
-    """Random weights of all layers, [L, in, out] and [L, 1, out]."""
+def _start(chosen, depth, generator):
+    """Random weights of the chosen layers, [L, in, out] and [L, 1, out]."""
     weights, width = {}, len(student.FEATURES)
     for name, out in (("0", WIDTH), ("2", WIDTH), ("4", 1)):
         drawn = torch.randn(depth, width, out, generator=generator) * width**-0.5
-        weights[f"{name}.weight"] = drawn.requires_grad_()
-        weights[f"{name}.bias"] = torch.zeros(depth, 1, out).requires_grad_()
+        weights[f"{name}.weight"] = drawn[list(chosen)].requires_grad_()
+        weights[f"{name}.bias"] = torch.zeros(len(chosen), 1, out).requires_grad_()
         width = out
     return weights
 
@@ -245,7 +146,7 @@ def _stored(weights, mean_lf, scale_lf):
 
 
 def judge(layers, held_out):
-    """The `Report` of weights as stored, on `Lessons` of unseen documents."""
+    """The `Report` of weights as stored, on lessons of unseen documents."""
     score_nls = scores(layers, held_out)
     teacher, ours = (t[..., SINKS:] for t in (held_out.target, score_nls))
     wanted = teacher.log_softmax(-1)
@@ -272,7 +173,8 @@ def scores(layers, lessons):
 
 def overlap(one, other, count):
     """Share of the ``count`` largest of one that are among those of the other, mean."""
-    marks = [
-        torch.zeros_like(x).scatter_(-1, x.topk(count).indices, 1.0) for x in (one, other)
+    both = [
+        torch.zeros_like(x).scatter_(-1, x.topk(count).indices, 1.0)
+        for x in (one, other)
     ]
-    return float((marks[0] * marks[1]).sum(-1).mean() / count)
+    return float((both[0] * both[1]).sum(-1).mean() / count)

@@ -201,7 +201,8 @@ def iterate(u_s, x_sz, rounds=8, rising=True, **knobs):
 
     rising: a step that lowers F is taken back and half of it tried, down to the safe
     share, so F rises with every round. False: CORE's rounds, which may swing between
-    two points. knobs: alpha, beta, tau. Cost 2 S dim^2 FLOP a trial, mostly one a round.
+    two points. knobs: alpha, beta, tau. Cost 4 S dim^2 FLOP a
+    trial, one or two a round.
     """
     w_s = uniform(len(u_s), u_s.device)
     reached = objective(w_s, u_s, x_sz, **knobs)
