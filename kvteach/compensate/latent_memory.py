@@ -17,7 +17,8 @@ from typing import Any
 import torch
 
 EPSILON = 1e-8
-NAMES = ("phi", "gate.0.weight", "gate.0.bias", "gate.2.weight", "gate.2.bias")
+SMALL = 1e-6  # shares nearer to 0 or 1 have no useful logarithm in float32
+NAMES = ("phi", "gate.0.weight", "gate.0.bias", "gate.2.weight", "gate.2.bias", "gate.share")
 PREFIXES = {False: "memory.", True: "memory_by_share."}
 """Of learned tensors' names, for a read without and with the evicted share."""
 
@@ -38,9 +39,9 @@ class LatentMemory:
     [K, F, D], "memory.gate.0.weight" [K, G, D] and ".bias" [K, G],
     "memory.gate.2.weight" [K, G] and ".bias" [K] (see `kvteach.compile.memory`).
     by_mass False: plain sums as in IndexMem, C' = gamma C + sum_E k_i v_i'. root False:
-    its read, without the square root. by_share True, not published: the read is also
-    multiplied by the share of the allocation that has been evicted, Z' / (Z' + 1 - mu);
-    it has weights of its own, named "memory_by_share.".
+    its read, without the square root. by_share True, not published: the gate also knows
+    the share of the allocation that has been evicted, Z' / (Z' + 1 - mu); it has weights
+    of its own, named "memory_by_share.", among them "gate.share" [K].
 
     State: D D + F numbers a KV head in the model's dtype, and two float32. Cost of a
     write: 2 E D (D + F) FLOP a head. Sums run in float32; what a half-precision dtype
@@ -62,10 +63,13 @@ class LatentMemory:
     def __post_init__(self):
         if not 0 <= self.gamma <= 1:
             raise ValueError(f"gamma: {self.gamma}; legal is 0 .. 1")
-        names = (PREFIXES[self.by_share] + name for name in NAMES)
-        missing = [name for name in names if name not in self.weights.layers[0]]
+        missing = [name for name in self._names() if name not in self.weights.layers[0]]
         if missing:
             raise ValueError(f"weights: no {missing[0]} in them; need those of a memory")
+
+    def _names(self):
+        """Names of the learned tensors that this read needs."""
+        return [PREFIXES[self.by_share] + name for name in NAMES[: 5 + self.by_share]]
 
     def charge(self, dim):
         """Keys per KV head whose bytes the state takes, that of a half-precision model."""
@@ -114,8 +118,7 @@ class LatentMemory:
             )
         tensors = self.weights.layers[layer.index]
         wide = {"device": layer.keys_ksd.device, "dtype": torch.float32}
-        prefix = PREFIXES[self.by_share]
-        learned = {name: tensors[prefix + name].to(**wide) for name in NAMES}
+        learned = {name: tensors[full].to(**wide) for name, full in zip(NAMES, self._names())}
         heads, _, dim = layer.keys_ksd.shape
         fitted_heads, _, fitted_dim = learned["phi"].shape
         if (heads, dim) != (fitted_heads, fitted_dim):
@@ -150,8 +153,6 @@ class Memory:
         """
         queries = queries_gxd.float().reshape(*self.mass_bk.shape, *queries_gxd.shape[1:])
         read = self.read(queries) * self.gate(queries)[..., None]
-        if self.share_bk is not None:
-            read = read * self.share_bk[..., None, None]
         return read.view_as(queries_gxd).to(queries_gxd.dtype)
 
     def read(self, queries_bkxd):
@@ -163,11 +164,18 @@ class Memory:
         return answer / (square.sqrt() if self.root else square)
 
     def gate(self, queries_bkxd):
-        """g(q) in [0, 1], one number a query."""
+        """g(q) in [0, 1], one number a query: a sigmoid of a small network.
+
+        By share: its argument also grows by a log(share / (1 - share)), a learned. That is
+        how an exact gate would depend on it: a query's weight on the evicted keys is
+        the sigmoid of a difference of logsumexps.
+        """
         w = self.learned
         hidden = queries_bkxd @ w["gate.0.weight"].transpose(1, 2) + w["gate.0.bias"][:, None]
         hidden = torch.nn.functional.gelu(hidden)
         logit = (hidden @ w["gate.2.weight"][..., None])[..., 0] + w["gate.2.bias"][:, None]
+        if self.share_bk is not None:
+            logit = logit + (w["gate.share"] * self.share_bk.logit(SMALL))[..., None]
         return logit.sigmoid()
 
     def tensors(self):

@@ -15,6 +15,7 @@ from kvteach.budgets.uniform import Uniform
 from kvteach.compensate.latent_memory import (
     EPSILON,
     PREFIXES,
+    SMALL,
     LatentMemory,
     evicted_mass,
 )
@@ -60,8 +61,8 @@ def train(model, documents, rule, generator, later=16, shares=SHARES, **descent)
 
     Returns a list with a dict a layer: "memory.phi" [K, F, D], "memory.gate.0.weight"
     [K, G, D], "memory.gate.0.bias" [K, G], "memory.gate.2.weight" [K, G],
-    "memory.gate.2.bias" [K], and the same names with "memory_by_share." for the read
-    that knows the evicted share; float16. Put them into `kvteach.scores.fitted.Fitted`,
+    "memory.gate.2.bias" [K], and the same names with "memory_by_share." for the gate
+    that knows the evicted share, with "gate.share" [K]; float16. Put them into `kvteach.scores.fitted.Fitted`,
     beside the indexer's, and give that to `LatentMemory`. `judge` says what they are worth.
 
     Cost: a prefill a document, 4 L K D (D + later R) bytes a document and share, then
@@ -159,13 +160,15 @@ def fit(
         "gate.2.weight": draw(hidden) * hidden**-0.5,
         "gate.2.bias": torch.zeros(depth, heads),
     }
+    if by_share:
+        learned["gate.share"] = torch.ones(depth, heads)
     learned = {name: tensor.requires_grad_() for name, tensor in learned.items()}
     optimiser = torch.optim.Adam(learned.values(), lr=rate)
     fall = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
     for _ in range(steps):
         some = data.pick(torch.randint(len(data), (batch,), generator=generator))
         optimiser.zero_grad()
-        off = some.lost - answers(learned, some, by_share, root)
+        off = some.lost - answers(learned, some, root)
         off.square().sum(-1).mean((2, 3)).sum().backward()
         optimiser.step()
         fall.step()
@@ -175,7 +178,7 @@ def fit(
     ]
 
 
-def answers(learned, some, by_share=False, root=True):
+def answers(learned, some, root=True):
     """What the memory adds for every query, [L, K, N, X, D]: `Memory.outside`, batched."""
     phi = learned["phi"]
     through = phi @ some.squares.movedim(2, 3).flatten(3)  # Phi Q, [L, K, F, N D]
@@ -190,9 +193,11 @@ def answers(learned, some, by_share=False, root=True):
     inner = F.gelu(inner + learned["gate.0.bias"][:, :, None])
     logit = inner @ learned["gate.2.weight"][..., None]
     logit = logit + learned["gate.2.bias"][:, :, None, None]
-    size = logit.sigmoid().view_as(square) / (square.sqrt() if root else square)
-    if by_share:
-        size = size * some.mass[..., None]
+    logit = logit.view_as(square)
+    if "gate.share" in learned:
+        odds = some.mass.logit(SMALL)
+        logit = logit + (learned["gate.share"][..., None] * odds)[..., None]
+    size = logit.sigmoid() / (square.sqrt() if root else square)
     return size[..., None] * read
 
 

@@ -9,7 +9,9 @@ p(E) (m_E - m_A). Walking from pi_theta to p, a step at a time, bounds p(E):
             excluded      allocation           coverage         utility
 
 The names are those of "CORE" (arXiv 2610.02235), whose theorem is not public; the
-formula is a reconstruction. Everything takes leading batch dimensions, in float64.
+formula is a reconstruction. Total variation counts mass that moves anywhere, though only
+what arrives on evicted keys can hurt: that part of each term, our own, bounds p(E) too.
+Everything takes leading batch dimensions, in float64.
 """
 
 from typing import NamedTuple
@@ -31,6 +33,8 @@ class Certificate(NamedTuple):
     bound: torch.Tensor  # gap times the smaller of 1 and the sum of terms
     error: torch.Tensor  # ||mu - m_A||, never above the bound
     looseness: torch.Tensor  # bound / error; inf where the error is 0
+    arriving: torch.Tensor  # [..., 4] what each step brings to keys of E; <= terms
+    sharper: torch.Tensor  # gap times their sum, between error and bound
 
 
 def signed_error(p, v, kept):
@@ -61,11 +65,18 @@ def certificate(p, v, kept, student, teacher, utility):
     evicted = [(pi * ~kept).sum(-1) for pi in walk]
     steps = [evicted[0], *(b - a for a, b in zip(evicted, evicted[1:]))]
     terms = [evicted[0], *(total_variation(a, b) for a, b in zip(walk, walk[1:]))]
-    terms, steps = (torch.stack(torch.broadcast_tensors(*x), -1) for x in (terms, steps))
+    arriving = [evicted[0]]
+    arriving += [((b - a).clamp_min(0) * ~kept).sum(-1) for a, b in zip(walk, walk[1:])]
+    terms, steps, arriving = (
+        torch.stack(torch.broadcast_tensors(*x), -1) for x in (terms, steps, arriving)
+    )
     made = error.factorization(p, v, kept)
     bound = made.centroid_gap * terms.sum(-1).clamp_max(1.0)
     looseness = torch.where(made.error > 0, bound / made.error, torch.inf)
-    return Certificate(terms, steps, made.centroid_gap, bound, made.error, looseness)
+    sharper = made.centroid_gap * arriving.sum(-1).clamp_max(1.0)
+    return Certificate(
+        terms, steps, made.centroid_gap, bound, made.error, looseness, arriving, sharper
+    )
 
 
 def total_variation(one, other):

@@ -37,10 +37,13 @@ def instance(seed, sharpness=1.0, keys=12, rows=3):
 def test_never_violated(seed, sharpness):
     p, v, kept, *walk = instance(seed, sharpness)
     found = four_terms.certificate(p, v, kept, *walk)
-    assert (found.error <= found.bound * (1 + ROUNDING) + ROUNDING).all()
+    assert (found.error <= found.sharper + ROUNDING).all()
+    assert (found.sharper <= found.bound + ROUNDING).all()
     assert torch.allclose(found.error, error.forced_error(p, v, kept), atol=ROUNDING)
     assert ((found.terms >= 0) & (found.terms <= 1 + ROUNDING)).all()
     assert (found.steps.abs() <= found.terms + ROUNDING).all()
+    assert (found.steps <= found.arriving + ROUNDING).all()
+    assert (found.arriving <= found.terms + ROUNDING).all()
     assert torch.allclose(found.steps.sum(-1), error.dropped_mass(p, kept), atol=ROUNDING)
 
 
@@ -57,6 +60,8 @@ def test_terms_by_loops(seed):
         mass_of = [sum(pi[j] for j in gone) for pi in chain]
         steps = [mass_of[0], *(b - a for a, b in zip(mass_of, mass_of[1:]))]
         assert found.steps[row].tolist() == pytest.approx(steps, abs=ROUNDING)
+        arriving = [sum(max(b[j] - a[j], 0) for j in gone) for a, b in zip(chain, chain[1:])]
+        assert found.arriving[row, 1:].tolist() == pytest.approx(arriving, abs=ROUNDING)
         gap = error.factorization(p[row], v[row], kept[row]).centroid_gap
         assert float(found.bound[row]) == pytest.approx(float(gap) * min(sum(want), 1))
 
@@ -143,7 +148,8 @@ def test_never_violated_on_real_rows(bundled, speech):
         p = layer.weights(read, 480).double()
         v = layer.values_ksd.double().repeat_interleave(layer.group_size, 0)[:, None]
         found = four_terms.certificate(p, v, kept, *walk)
-        assert (found.error <= found.bound + 1e-6).all()
+        assert (found.error <= found.sharper + 1e-6).all()
+        assert (found.sharper <= found.bound + 1e-6).all()
         assert (found.steps.abs() <= found.terms + 1e-6).all()
         loose.append(found.looseness.flatten())
     assert torch.cat(loose).min() >= 1 - 1e-6
