@@ -20,7 +20,7 @@ FLOORS = [
     {"compile"},
     {"scores", "budgets", "caches", "compensate"},
     {"capture", "corpora", "rows"},
-    {"models", "attention"},
+    {"models", "attention", "recall"},
     {"bundled"},
     {"kernels"},
     {"notation", "shards"},
