@@ -20,8 +20,8 @@ class Dispersion:
     A head's keys are ranked by score; R are all but the first b of those that are not
     forced, pi_j their scores over the sum of all such scores, m_h(b) = sum_R pi_j,
     r_j = pi_j / m_h(b), vbar = sum_R r_j v_j. Keys of score +inf stay and are no part
-    of pi. A head whose scores are all 0 counts its keys alike. `multiplier.divide` solves
-    the division: one price, a repair by single keys, and then what is exactly optimal.
+    of pi. A head whose scores are all 0 counts its keys alike. `multiplier.divide`
+    solves it: one price, a repair by single keys, and then what is exactly optimal.
 
     scope: "layer" divides each layer's budget among its heads; "model" divides one
       budget among all heads of the model. The published text does not say which.
@@ -41,7 +41,7 @@ class Dispersion:
             raise ValueError(f"scope: {self.scope!r}; legal are 'layer' and 'model'")
 
     def __call__(self, scores, entries, layers, depth, values):
-        """scores: list of [K, S]; values: list of [K, S, D]; returns list of [K, S] bool."""
+        """scores: list of [K, S]; values: list of [K, S, D]; returns list of masks."""
         if self.scope == "layer":
             parts = [self.together([s], entries, [v]) for s, v in zip(scores, values)]
             return [kept for part in parts for kept in part]
@@ -65,8 +65,8 @@ class Dispersion:
 def cost_curve(score_s, values_sd):
     """c(b) of one head for b = 0 .. n kept keys of the n not forced: [n + 1] float64.
 
-    With M(b) = sum_R pi_j ||v_j - vbar||^2, c(b) = sqrt(m(b) M(b)). Key j joins the tail
-    behind it, of mass m and mean vbar, by adding pi_j m / (pi_j + m) ||v_j - vbar||^2
+    With M(b) = sum_R pi_j ||v_j - vbar||^2, c(b) = sqrt(m(b) M(b)). Key j joins the
+    tail behind it, of mass m and mean vbar, by adding pi_j m / (pi_j + m) ||v_j - vbar||^2
     to M (Chan, Golub and LeVeque): terms >= 0, so nothing cancels, and c never rises.
     """
     if not (score_s >= 0).all():
