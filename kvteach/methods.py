@@ -12,17 +12,23 @@ from typing import Any
 from kvteach.budgets.adakv import AdaKV
 from kvteach.budgets.chunks import WholeChunks
 from kvteach.budgets.contour import ContourKV
+from kvteach.budgets.dispersion import Dispersion
 from kvteach.budgets.headkv import HeadKV
 from kvteach.budgets.pages import WholePages
 from kvteach.budgets.pyramid import PyramidKV
 from kvteach.budgets.uniform import Uniform
 from kvteach.budgets.widest import Widest
-from kvteach.scores import fastkvzip, head_importance, kvzap
+from kvteach.compensate.latent_memory import LatentMemory
+from kvteach.compensate.tail_slot import TailSlot
+from kvteach.compensate.tangent_slot import TangentSlot
+from kvteach.scores import fastkvzip, fitted, head_importance, indexer, kvzap
 from kvteach.scores.chunkkv import ChunkKV
 from kvteach.scores.compactor import Compactor
+from kvteach.scores.coverage import Coverage
 from kvteach.scores.expected import ExpectedAttention
 from kvteach.scores.fastkvzip import FastKVzip
 from kvteach.scores.h2o import H2O
+from kvteach.scores.indexer import Indexer
 from kvteach.scores.keydiff import KeyDiff
 from kvteach.scores.knorm import KNorm
 from kvteach.scores.kvzap import KVzap
@@ -54,6 +60,18 @@ def _headkv():
         "importance from needle prompts without a reasoning chain; exact totals",
     )
 
+
+def _core():
+    """CORE with the student and the memory that ship for the bundled model."""
+    return Method(
+        "core", Indexer(), SINKS_STAY, "padded", "liu2026core",
+        "a student and a memory of one head's keys, trained by this library",
+        LatentMemory(fitted.read(fitted.shipped("core"))), every=128,
+    )
+
+
+SINKS_STAY = Uniform(sinks=4)
+"""For scores that are one distribution over all keys, finite on the sinks too."""
 
 PAPER_WINDOW = SnapKV(window=32, kernel=7, pooling="max")
 """SnapKV's score with the numbers of the papers' own code; the default are kvpress's."""
@@ -95,16 +113,28 @@ _CHOICES = (
            "the floor of 32 recent keys is inside the budget"),
     Method("page-entrokv", Pooled(), WholePages(), "paged", "inbasekaran2026pageentrokv",
            "a mean row of the window; a partial page counts as what it holds"),
+    Method("certkv", PAPER_WINDOW, Dispersion(), "ragged", "yang2026beyond",
+           "a window of SnapKV's that stays; the division is exactly optimal",
+           TailSlot()),
+    Method("tangent", PAPER_WINDOW, Uniform(), "padded", "",
+           "this library's slot for evicted keys", TangentSlot()),
+    Method("tangent-kvzip", KVzip(), POOLED, "ragged", "",
+           "this library's slot for evicted keys", TangentSlot()),
+    Method("coverage", Coverage(), SINKS_STAY, "padded", "liu2026core",
+           "CORE's teacher itself, on the last 128 rows, without its memory"),
 )
 
-FITTED = ("headkv", "fastkvzip", "kvzap")
+FITTED = ("headkv", "fastkvzip", "kvzap", "core")
 """Methods that read what was fitted to the bundled model, unless they are given a file of
-`kvteach compile`: headkv:importance=FILE, fastkvzip:gates=FILE, kvzap:network=FILE."""
+`kvteach compile`: headkv:importance=FILE, fastkvzip:gates=FILE, kvzap:network=FILE,
+core:network=FILE,weights=FILE."""
 
 _FILES = {
     (HeadKV, "importance"): head_importance.load,
     (FastKVzip, "gates"): fastkvzip.load,
     (KVzap, "network"): kvzap.load,
+    (Indexer, "network"): indexer.load,
+    (LatentMemory, "weights"): fitted.read,
 }
 """Parameters of rules that may be given as the path of a file."""
 

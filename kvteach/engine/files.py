@@ -15,11 +15,12 @@ from kvteach.caches.layer import CompressedLayer
 from kvteach.caches.paged import Paged
 from kvteach.caches.store import Dense, Ragged
 from kvteach.compensate.latent_memory import Memory
+from kvteach.compensate.tail_slot import Slots
 from kvteach.engine import dense
 from kvteach.engine.again import Again
 from kvteach.engine.ledger import Ledger
 
-_PARTS = {part.__name__: part for part in (Dense, Ragged, Paged, Memory)}
+_PARTS = {part.__name__: part for part in (Dense, Ragged, Paged, Slots, Memory)}
 """What a compressed layer is made of: dataclasses of tensors and plain values."""
 
 _FORMAT = "kvteach.compressed.2"
