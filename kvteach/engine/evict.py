@@ -30,11 +30,12 @@ def checked(method, score_ks, index):
     return score_ks
 
 
-def keep(method, scores, values, entries, places, depth):
+def keep(method, scores, values, entries, places, depth, loss_t=None):
     """Kept masks [K, S] of one sequence's layers; everything where the budget covers it.
 
     scores, values: of each layer; places: which of the ``depth`` compressed layers they
-    are. What stands for the evicted keys is paid out of ``entries``.
+    are; loss_t: nats of the last tokens, for budgets that read them. What stands for the
+    evicted keys is paid out of ``entries``.
     """
     if entries >= scores[0].shape[1]:
         return [torch.ones_like(score, dtype=torch.bool) for score in scores]
@@ -46,6 +47,7 @@ def keep(method, scores, values, entries, places, depth):
         )
     reads_values = getattr(method.budget, "reads_values", False)
     more = (values,) if reads_values else ()
+    more += (loss_t,) if getattr(method.budget, "reads_loss", 0) else ()
     try:
         return method.budget(scores, entries - spent, places, depth, *more)
     except ValueError as error:

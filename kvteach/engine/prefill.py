@@ -10,7 +10,7 @@ from transformers.cache_utils import DynamicLayer
 from kvteach import attention, models
 from kvteach.caches import account, store
 from kvteach.caches.layer import CompressedLayer
-from kvteach.engine import dense, evict
+from kvteach.engine import dense, evict, loss
 from kvteach.engine.ledger import Ledger
 from kvteach.scores.layer import Layer
 
@@ -44,6 +44,7 @@ class Prefill:
         self.stop = 0  # tokens read, the present chunk included
         self.inputs = {}  # layer -> (hidden states, rotary tables) of the present chunk
         self.chunks = None  # transformers' cache, where the prompt comes in chunks
+        self.final_rows, self.final = loss.rows_needed(plan), None  # [B, rows, E], if read
         self.known = None  # layer -> its scores, where compressions share them
 
     def run(self, chunk=None):
@@ -103,11 +104,13 @@ class Prefill:
                 inputs[models.cache_argument(self.model)] = self.chunks
             if padded:
                 inputs["attention_mask"] = mask[:, : self.stop].long()
-            self.model.base_model(
+            output = self.model.base_model(
                 ids[:, first : self.stop],
                 position_ids=positions[:, first : self.stop],
                 **inputs,
             )
+            if self.final_rows:
+                self.final = loss.last_rows(self.final, output, self.final_rows)
 
     # --- one layer ------------------------------------------------------------------
 
@@ -232,6 +235,7 @@ class Prefill:
         return evict.keep(
             self.method, scores, [self.waiting[i][1][b, :, first:] for i in indices],
             self.plan.entries[b], [compressed.index(i) for i in indices], len(compressed),
+            loss.of_sequence(self.model, self.plan, self.final, b),
         )
 
     def _store(self, index, kept, scores=None):

@@ -13,6 +13,7 @@ class Recorder(Prefill):
     def __init__(self, model, plan):
         super().__init__(model, plan)
         self.recorded = []  # (RowsRead, arguments of _seen) of each layer
+        self.final_rows = self.length
 
     def _collect(self, index, query):
         hidden, rotary = self.inputs.get(index, (None, None))
@@ -42,7 +43,8 @@ class Reading:
         if len(plan.tokens_bt) != 1:
             raise ValueError(f"tokens: {len(plan.tokens_bt)} sequences; a reading holds one")
         self.model, self.plan = model, plan
-        self.recorded = Recorder(model, plan).run()
+        recorder = Recorder(model, plan)
+        self.recorded, self.final = recorder.run(), recorder.final
         self.scores = {}  # (score rule, ranking) -> the rule, its scores of all layers
 
     def compress(self, method, budget=None, store=None, ranking="as read"):
@@ -67,6 +69,7 @@ class Reading:
             key = (id(score), rankings[0])  # what cannot be compared equals only itself
         # The rule is kept beside its scores, so that no other can get its id.
         _, known = self.scores.setdefault(key, (score, {}))
+        prefill.final = self.final
         layers, ledger = prefill.reuse(self.recorded, known)
         return Compressed.start(self.model, layers, plan, ledger)
 
