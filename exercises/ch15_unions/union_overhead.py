@@ -1,0 +1,38 @@
+"""What a group of heads holds, and how far its heads differ."""
+
+
+def union_overhead(kept_rs):
+    """Return the union overhead of a group and the mean Jaccard distance of its pairs.
+
+    The overhead is the number of keys that some head keeps, over the number that one
+    head keeps. The distance of two heads is 1 - |both keep it| / |either keeps it|;
+    a pair counts once, and no head is paired with itself.
+
+    kept_rs: [R, S] bool, R >= 2; every head keeps equally many keys, one or more
+
+    Returns (overhead, distance), two floats. The arguments stay as they are.
+    """
+    # Your code goes here, in place of the next lines.
+    raise NotImplementedError(
+        "ch15/union_overhead is not solved yet: read chapter 15, "
+        "edit exercises/ch15_unions/union_overhead.py, "
+        "then run: kvteach grade ch15/union_overhead"
+    )
+
+
+def common_share(distance):
+    """Return the share of its keys that a head has in common with another.
+
+    The heads keep equally many keys and have this Jaccard distance: half of all keys
+    in common is a distance of 2/3, not 1/2.
+
+    distance: float, 0 .. 1
+    Returns a float. Raises ValueError, with the word "distance" in the message, for
+    a distance outside 0 .. 1.
+    """
+    # Your code goes here, in place of the next lines.
+    raise NotImplementedError(
+        "ch15/union_overhead is not solved yet: read chapter 15, "
+        "edit exercises/ch15_unions/union_overhead.py, "
+        "then run: kvteach grade ch15/union_overhead"
+    )
