@@ -66,7 +66,7 @@ def cost_curve(score_s, values_sd):
     """c(b) of one head for b = 0 .. n kept keys of the n not forced: [n + 1] float64.
 
     With M(b) = sum_R pi_j ||v_j - vbar||^2, c(b) = sqrt(m(b) M(b)). Key j joins the
-    tail behind it, of mass m and mean vbar, by adding pi_j m / (pi_j + m) ||v_j - vbar||^2
+    tail behind it, of mass m and mean vbar, and adds pi_j m / (pi_j + m) ||v_j - vbar||^2
     to M (Chan, Golub and LeVeque): terms >= 0, so nothing cancels, and c never rises.
     """
     if not (score_s >= 0).all():

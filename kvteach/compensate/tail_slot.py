@@ -1,8 +1,8 @@
 """CertKV's summary of the evicted keys: one more key and value for each head.
 
 The published slot holds the centroids of the evicted keys and values. Attention gives
-it the logit sum r_j l_j, where the evicted keys together have log sum exp(l_j). By Gibbs'
-variational principle it is too small by exactly
+it the logit sum r_j l_j, where the evicted keys together have log sum exp(l_j). By
+Gibbs' variational principle it is too small by exactly
 
     log sum_j exp(l_j) - sum_j r_j l_j = H(r) + KL(r || softmax(l)) >= H(r) .
 
@@ -95,9 +95,9 @@ class Slots:
 
     def slots(self, queries_gxd, softcap):
         """Logits [G, X, M] and values [G, M, D], G = B K, in the queries' dtype."""
-        keys_gmd, values_gmd, bias_gm = (
-            tensor.flatten(0, 1).to(queries_gxd.dtype) for tensor in self.tensors().values()
-        )
+        dtype = queries_gxd.dtype
+        state = self.tensors().values()
+        keys_gmd, values_gmd, bias_gm = (t.flatten(0, 1).to(dtype) for t in state)
         logits = capped(queries_gxd @ keys_gmd.transpose(1, 2), softcap)
         return logits + bias_gm[:, None], values_gmd
 
