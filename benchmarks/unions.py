@@ -101,7 +101,8 @@ def of_groups(kept_krs):
     off = unions.union_overhead(two) - unions.two_head_overhead(1 - pairs)
     by_sandwich, by_bonferroni = unions.certifies_two(heads)
     return found | {
-        "disagreement": 1 - mean, "lower": lower, "upper": upper, "elementary": elementary,
+        "disagreement": 1 - mean, "lower": lower, "upper": upper,
+        "elementary": elementary,
         "certified by sandwich": (mean <= by_sandwich).double(),
         "certified by Bonferroni": (mean <= by_bonferroni).double(),
         "identity off by": off.abs().amax(-1),
@@ -217,9 +218,10 @@ def tiny_models():
     result = {}
     for heads, kv_heads in ((4, 4), (4, 2), (12, 2), (8, 1)):
         torch.manual_seed(heads)
-        model = AutoModelForCausalLM.from_config(LlamaConfig(
+        config = LlamaConfig(
             vocab_size=97, hidden_size=16 * heads, intermediate_size=64,
-            num_hidden_layers=4, num_attention_heads=heads, num_key_value_heads=kv_heads)).eval()
+            num_hidden_layers=4, num_attention_heads=heads, num_key_value_heads=kv_heads)
+        model = AutoModelForCausalLM.from_config(config).eval()
         with torch.no_grad():
             for weight in model.parameters():
                 if weight.ndim == 2:
