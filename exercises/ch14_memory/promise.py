@@ -1,0 +1,53 @@
+"""Four terms between the distribution that chose and the row that attends."""
+
+import torch
+
+
+def terms(logits_ds, evicted_s):
+    """Return the four terms of the certificate, and how much of each arrives on E.
+
+    The lines of logits_ds give four distributions by softmax: the student's, the
+    teacher's, the utility's, and the row's own. Terms: the student's mass on the
+    evicted keys, then the total variation of each step to the next line, half the sum
+    of absolute changes. Arriving: the same first number, then for each step the sum of
+    those changes on evicted keys that are increases.
+
+    logits_ds: [4, S] float64; evicted_s: [S] bool
+    Returns ([4] float64, [4] float64). The arguments stay as they are.
+    """
+    # Your code goes here, in place of the next lines.
+    raise NotImplementedError(
+        "ch14/promise is not solved yet: read chapter 14, "
+        "edit exercises/ch14_memory/promise.py, "
+        "then run: kvteach grade ch14/promise"
+    )
+
+
+def bound(term_d, gap):
+    """Return the largest error that the terms allow: gap times a mass.
+
+    term_d: [4] float64, four terms of either kind; gap: float >= 0, the distance of
+    the evicted mean from the kept one. No mass is above 1. Returns a float.
+    """
+    # Your code goes here, in place of the next lines.
+    raise NotImplementedError(
+        "ch14/promise is not solved yet: read chapter 14, "
+        "edit exercises/ch14_memory/promise.py, "
+        "then run: kvteach grade ch14/promise"
+    )
+
+
+def ceilings(logits_ds):
+    """Return how large each total variation can be, from the logits' change alone.
+
+    A step whose logits change by at most osc = largest change - smallest change has a
+    total variation of at most tanh(osc / 4).
+
+    logits_ds: [4, S] float64. Returns [3] float64.
+    """
+    # Your code goes here, in place of the next lines.
+    raise NotImplementedError(
+        "ch14/promise is not solved yet: read chapter 14, "
+        "edit exercises/ch14_memory/promise.py, "
+        "then run: kvteach grade ch14/promise"
+    )
