@@ -50,7 +50,9 @@ def train(reading, decoding, generator, steps=400, batch=2, rate=2e-3, among=Non
     both_lf = torch.cat([flat_lf, decoding.features.transpose(0, 1).flatten(1, 2)], 1)
     mean_lf, scale_lf = both_lf.mean(1), both_lf.std(1).clamp_min(1e-3)
     weights = _start(*(among or (range(len(mean_lf)), len(mean_lf))), generator)
-    optimiser = torch.optim.Adam(weights.values(), lr=rate)
+    # The last bias moves no softmax: its gradient would be rounding.
+    learned = [tensor for name, tensor in weights.items() if name != "4.bias"]
+    optimiser = torch.optim.Adam(learned, lr=rate)
     fall = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, max(steps, 1))
     kinds = [(kind, _ranks(kind.target)) for kind in (reading, decoding)]
     for index in range(steps):

@@ -125,7 +125,7 @@ def test_a_planted_law_is_learned_and_judged_on_other_documents(generator):
     report = indexer.judge(layers, planted(generator, 4, 128, curved))
     # Twelve of the fourteen columns are noise, and 7,000 keys do not tell it all.
     assert report.kl < 0.25 * report.uniform
-    assert min(report.overlap) > 0.7 > report.by_utility[3]
+    assert min(report.overlap) > 0.7 > 5 * report.by_chance[3]
     assert report.by_chance[0] == pytest.approx((96 - 4) / 124)
 
 
@@ -167,8 +167,7 @@ def test_layers_alone_end_as_among_all(generator):
 
     both, alone = trained([0, 1]), trained([1], among=([1], 2))[0]
     for name, tensor in both[1].items():  # batched products may round otherwise
-        if name != "4.bias":  # of no effect on a softmax: its gradient is rounding
-            torch.testing.assert_close(alone[name], tensor, rtol=2e-3, atol=1e-4)
+        torch.testing.assert_close(alone[name], tensor, rtol=2e-3, atol=1e-4)
 
 
 def test_the_same_seed_gives_the_same_weights(generator):
@@ -213,8 +212,7 @@ def test_the_first_layer_is_made_again_from_the_seed(bundled, shipped, monkeypat
     """All of its texts and steps; its keys need no other layer.
 
     Different machines sum in different orders, and Adam carries that through every
-    step: scores, which spread over several units, may move by a twentieth of one. A
-    constant added to all scores means nothing.
+    step: scores, which spread over several units, may move by a twentieth of one.
     """
     about = shipped.about
     generator = torch.Generator().manual_seed(about["seed"])
@@ -237,7 +235,6 @@ def test_the_first_layer_is_made_again_from_the_seed(bundled, shipped, monkeypat
             indexer.scores(w, part.of(range(seen, len(documents))))
             for w in (again, shipped.layers[:1])
         )
-        ours, theirs = (s - s.mean(-1, keepdim=True) for s in (ours, theirs))
         assert theirs.std() > 0.5
         torch.testing.assert_close(ours, theirs, rtol=0, atol=0.05)
 
