@@ -16,11 +16,11 @@ and not in results. For whole pages both are the same.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import torch
 
-from kvteach.caches.store import Dense
+from kvteach.caches.store import attend_views
 from kvteach.rows.unions import pages_of
 
 
@@ -37,6 +37,7 @@ class Paged:
     table_bhm: torch.Tensor  # int32 [B, K / G, most pages], 0 beyond the last page
     lengths_bh: torch.Tensor  # int32, entries in the pages of a table; the last may be short
     seen_npg: torch.Tensor | None  # None: every entry within the length is seen
+    _cached: list = field(default_factory=list, init=False, repr=False, compare=False)
 
     def tensors(self):
         """What this prefix owns."""
@@ -47,39 +48,52 @@ class Paged:
 
     def counts(self):
         """Keys seen per sequence and head, [B, K]."""
-        return self._mask().sum(-1)
+        group = self.keys_npgd.shape[2]
+        if self.seen_npg is None:
+            return self.lengths_bh.repeat_interleave(group, 1)
+        counts = [keys_dn.shape[1] if hidden_n is None else int((~hidden_n).sum())
+                  for keys_dn, _, hidden_n in self._views()]
+        return torch.tensor(counts).view(len(self.table_bhm), -1)
 
     def positions(self, sequence, head):
         """Positions of the keys that ``head`` sees, ascending."""
-        page = self.keys_npgd.shape[1]
-        pages = self.table_bhm[sequence, head // self.keys_npgd.shape[2]].long()
+        _, page, group, _ = self.keys_npgd.shape
+        table, place = divmod(head, group)
+        length = int(self.lengths_bh[sequence, table])
+        pages = self.table_bhm[sequence, table, : -(-length // page)].long()
         entries = self.firsts_n[pages, None] + torch.arange(page, device=pages.device)
-        return entries.flatten()[self._mask()[sequence, head]]
+        entries = entries.flatten()[:length]
+        if self.seen_npg is None:
+            return entries
+        return entries[self.seen_npg[pages, :, place].flatten()[:length]]
 
     def select(self, rows):
         """The prefix whose sequence i is sequence ``rows[i]`` of this one."""
         return replace(self, table_bhm=self.table_bhm[rows], lengths_bh=self.lengths_bh[rows])
 
     def attend(self, queries_gxd, tail_logits, tail_values, softcap):
-        """As `Dense.attend`, over pages that are first laid side by side.
+        """As `Dense.attend`; reads each held page once, in place."""
+        return attend_views(self._views(), queries_gxd, tail_logits, tail_values, softcap)
 
-        That copy is what a paged kernel avoids by reading through the table.
+    def _views(self):
+        """(keys [D, n], values [n, D], hidden [n]) of every sequence and head: made once.
+
+        Here the pages of a table lie one behind the other in the pool, in order, so
+        no page has to be fetched on its own as a kernel does in an engine's pool.
         """
-        beside = Dense(self._beside(self.keys_npgd), self._beside(self.values_npgd),
-                       None, self._mask())
-        return beside.attend(queries_gxd, tail_logits, tail_values, softcap)
-
-    def _beside(self, pool):
-        """[N, P, G, ...] to [B, K, most pages P, ...]: each head's pages in order."""
-        pages = pool[self.table_bhm.long()]  # [B, K / G, M, P, G, ...]
-        return pages.movedim(4, 2).flatten(3, 4).flatten(1, 2)
-
-    def _mask(self):
-        """Which of them each head sees, [B, K, most pages P]."""
-        _, page, group, _ = self.keys_npgd.shape
-        slots = torch.arange(self.table_bhm.shape[2] * page, device=self.table_bhm.device)
-        inside = (slots < self.lengths_bh[..., None]).repeat_interleave(group, 1)
-        return inside if self.seen_npg is None else inside & self._beside(self.seen_npg)
+        if not self._cached:
+            _, page, group, _ = self.keys_npgd.shape
+            firsts = self.table_bhm[..., :1].flatten(0, 1).sum(1).tolist()  # 0 for no page
+            for first, length in zip(firsts, self.lengths_bh.flatten().tolist()):
+                run = slice(first, first - (-length // page))
+                for head in range(group):
+                    keys, values = (pool[run, :, head].flatten(0, 1)[:length]
+                                    for pool in (self.keys_npgd, self.values_npgd))
+                    seen = None if self.seen_npg is None else (
+                        self.seen_npg[run, :, head].flatten()[:length])
+                    hidden = None if seen is None or bool(seen.all()) else ~seen
+                    self._cached.append((keys.t(), values, hidden))
+        return self._cached
 
 
 def build(keys_bksd, values_bksd, kept_bks, page, shared, starts=None):

@@ -169,28 +169,14 @@ class Ragged:
                        segments=tuple(self.segments[int(row)] for row in rows))
 
     def attend(self, queries_gxd, tail_logits, tail_values, softcap):
-        """As `Dense.attend`; reads each kept key once, never a padded copy of them.
-
-        The loop is lean because at a token a time its overhead, not its arithmetic, is
-        the cost.
-        """
-        outputs = []
-        for (keys_dn, values_nd), queries_xd, logits_xt, values_td in zip(
-            self._views(), queries_gxd.unbind(), tail_logits.unbind(), tail_values.unbind()
-        ):
-            logits = capped(queries_xd.mm(_like(keys_dn, queries_xd)), softcap)
-            weights = torch.cat((logits, logits_xt), 1).softmax(1)
-            kept, tail = weights.split_with_sizes((keys_dn.shape[1], logits_xt.shape[1]), 1)
-            outputs.append(
-                torch.addmm(tail.mm(values_td), kept, _like(values_nd, queries_xd))
-            )
-        return torch.stack(outputs)
+        """As `Dense.attend`; reads each kept key once, never a padded copy of them."""
+        return attend_views(self._views(), queries_gxd, tail_logits, tail_values, softcap)
 
     def _views(self):
-        """(keys [D, n], values [n, D]) of every sequence and head: views, made once."""
+        """(keys [D, n], values [n, D], None) of every sequence and head: made once."""
         if not self._cached:
             self._cached.extend(
-                (self.keys_nd[start:stop].t(), self.values_nd[start:stop])
+                (self.keys_nd[start:stop].t(), self.values_nd[start:stop], None)
                 for heads in self.segments
                 for start, stop in heads
             )
@@ -210,6 +196,25 @@ def _ragged(keys, values, kept):
         starts.view(batch, heads).int(), counts.view(batch, heads).int(),
         tuple(tuple(map(tuple, row)) for row in bounds),
     )
+
+
+def attend_views(views, queries_gxd, tail_logits, tail_values, softcap):
+    """As `Dense.attend`, over (keys [D, n], values [n, D], hidden) of each of the G.
+
+    hidden: bool [n], True on entries that are not seen, or None. The loop is lean
+    because at a token a time its overhead, not its arithmetic, is the cost.
+    """
+    outputs = []
+    for (keys_dn, values_nd, hidden_n), queries_xd, logits_xt, values_td in zip(
+        views, queries_gxd.unbind(), tail_logits.unbind(), tail_values.unbind()
+    ):
+        logits = capped(queries_xd.mm(_like(keys_dn, queries_xd)), softcap)
+        if hidden_n is not None:
+            logits = logits.masked_fill(hidden_n, -torch.inf)
+        weights = torch.cat((logits, logits_xt), 1).softmax(1)
+        kept, tail = weights.split_with_sizes((keys_dn.shape[1], logits_xt.shape[1]), 1)
+        outputs.append(torch.addmm(tail.mm(values_td), kept, _like(values_nd, queries_xd)))
+    return torch.stack(outputs)
 
 
 def capped(logits, softcap):
