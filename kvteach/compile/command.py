@@ -135,6 +135,7 @@ def _heads(args, loaded, documents, generator, about, name):
 def _core(args, loaded, documents, generator, about, name):
     """The indexer, then the memory of what it evicts, in one file."""
     from kvteach.compile import core
+    from kvteach.compile.indexer import RATIOS
 
     began = time.perf_counter()
     held_out = max(1, args.documents // 5)
@@ -147,5 +148,5 @@ def _core(args, loaded, documents, generator, about, name):
         f"{path.stat().st_size / 1e3:.0f} kB"
     )
     print("evicted   kept as the teacher does   by utility   by chance")
-    for row in zip(core.RATIOS, report.overlap, report.by_utility, report.by_chance):
+    for row in zip(RATIOS, report.overlap, report.by_utility, report.by_chance):
         print("{:7.0%}   {:26.3f}   {:10.3f}   {:9.3f}".format(*row))

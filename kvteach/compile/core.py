@@ -4,7 +4,6 @@ import time
 from dataclasses import asdict
 
 from kvteach.compile import indexer, lessons, memory
-from kvteach.compile.indexer import RATIOS as RATIOS
 from kvteach.scores.coverage import Coverage
 from kvteach.scores.fitted import Fitted
 from kvteach.scores.indexer import PREFIX, Indexer

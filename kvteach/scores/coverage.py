@@ -20,11 +20,13 @@ GROUP = 4
 class Coverage:
     """The logarithm of the teacher's distribution, the same for every head.
 
-        score_ki = log w_i,   w = softmax((u + beta h(w)) / tau), ``rounds`` times
+        score_ki = log w_i,   w <- softmax((u + beta h(w)) / tau), ``rounds`` times
 
     from uniform weights; u is `utility` over the last ``window`` rows that may rank
-    (None for all), h is `gains` of the centred `representation`. beta = 0 leaves the
-    utility alone. Scores are finite everywhere and softmax(score) is w, so that one
+    (None for all), h is `gains` of the centred `representation`. Rounds that lower
+    the `objective` are shortened (``rising``, see `iterate`): the authors' full ones
+    swing to and fro on most layers of the bundled model. beta = 0 leaves the utility
+    alone. Scores are finite everywhere and softmax(score) is w, so that one
     distribution can drive what is kept and what a memory writes; sinks are for the
     budget to force (`Uniform(sinks=4)`).
 
@@ -64,8 +66,7 @@ class Coverage:
         u_s = utility(layer, self.window)
         x_sz = centred(representation(layer, self.dim, self.seed))
         knobs = {"alpha": self.alpha, "beta": self.beta, "tau": self.tau}
-        for log_w_s in iterate(u_s, x_sz, self.rounds, self.rising, **knobs):
-            pass
+        *_, log_w_s = iterate(u_s, x_sz, self.rounds, self.rising, **knobs)
         kv_heads = len(layer.keys_ksd)
         return log_w_s.float().expand(kv_heads, -1).clone()
 
@@ -181,7 +182,8 @@ def step(w_s, u_s, x_sz, share=1.0, alpha=1.0, beta=128.0, tau=8.0):
     which lies above log det, so it may overshoot; `safe_share` cannot.
     """
     wanted_s = (u_s + beta * gains(w_s, x_sz, alpha)) / tau
-    stay_s = (1 - share) * w_s.log() if share < 1 else 0
+    least = torch.finfo(w_s.dtype).tiny  # a weight of 0 would stay 0 for ever
+    stay_s = (1 - share) * w_s.clamp_min(least).log()
     return (stay_s + share * wanted_s).log_softmax(0)
 
 

@@ -217,6 +217,14 @@ def test_a_crowd_counts_once():
     assert w_s[:10].sum() < 2 * w_s[10]
 
 
+def test_scores_are_finite_however_far_apart(generator):
+    """Weights of e^-10,000 are 0, and such a key must not end at -inf."""
+    layer = random_layer(generator, size=1e5).layer
+    for tau in (8.0, 0.01):
+        score_ks = Coverage(window=9, tau=tau)(layer)
+        assert score_ks.isfinite().all() and score_ks.min() < -100
+
+
 def test_wrong_parameters_are_named(generator):
     for change in ({"window": 0}, {"rounds": 0}, {"dim": 0}):
         name = next(iter(change))
