@@ -25,9 +25,9 @@ def add_parser(commands):
     parser = commands.add_parser(
         "compile",
         help="fit learned scores or measure head importance, once a model",
-        description="FastKVzip gates, KVzap networks, HeadKV's head importance or CORE's "
-        "indexer and memory of a model, from real text; minutes on a CPU for the "
-        "bundled model, half an hour for CORE.",
+        description="FastKVzip gates, KVzap networks, HeadKV's head importance, "
+        "CORE's indexer and memory or CompilerKV's tables of a model, from real text; "
+        "minutes on a CPU for the bundled model, but for compilerkv.",
     )
     add = parser.add_argument
     add("what", choices=WHAT, help="what to make")
@@ -144,8 +144,8 @@ def _core(args, loaded, documents, generator, about, name):
     both.write(path)
     print(
         f"{path}: fitted in {time.perf_counter() - began:.0f} s; on {held_out} other "
-        f"texts, KL to the teacher {report.kl:.3f}, of equal scores {report.uniform:.3f}; "
-        f"{path.stat().st_size / 1e3:.0f} kB"
+        f"texts, KL to the teacher {report.kl:.3f}, of equal scores "
+        f"{report.uniform:.3f}; {path.stat().st_size / 1e3:.0f} kB"
     )
     print("evicted   kept as the teacher does   by utility   by chance")
     for row in zip(RATIOS, report.overlap, report.by_utility, report.by_chance):
