@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from kvteach.budgets import multiplier
 from kvteach.budgets.dispersion import Dispersion, as_table, cost_curve
+from kvteach.scores import observe
+from kvteach.scores.snapkv import SnapKV
 
 INF = math.inf
 
@@ -212,6 +214,16 @@ def test_half_precision_values(generator):
     values = torch.randn(2, 50, 8, generator=generator).to(torch.float16)
     exact = Dispersion()([score], 20, [0], 1, [values.double()])[0]
     assert torch.equal(Dispersion()([score], 20, [0], 1, [values])[0], exact)
+
+
+def test_real_layers_are_divided_as_by_dynamic_programming(bundled, speech):
+    for layer in observe.layers(bundled.model, speech[:200], [0, 10, 20, 29]):
+        score = SnapKV(window=16)(layer)
+        table = as_table([cost_curve(*pair) for pair in zip(score, layer.values_ksd)])
+        for total in (10, 48, 100):
+            counts = multiplier.divide(table, total)
+            want = best_sum(table, total)
+            assert multiplier.cost_of(table, counts) == pytest.approx(want, rel=1e-11)
 
 
 def test_bad_arguments():
