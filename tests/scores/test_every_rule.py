@@ -14,6 +14,7 @@ from kvteach.scores.h2o import H2O
 from kvteach.scores.keydiff import KeyDiff
 from kvteach.scores.knorm import KNorm
 from kvteach.scores.snapkv import SnapKV
+from kvteach.scores.stabilised import Stabilised
 from kvteach.scores.streaming import StreamingLLM
 from kvteach.scores.tova import TOVA
 
@@ -31,6 +32,7 @@ RULES = [
     Compactor(sketch=4, tile=16),
     ChunkKV(SnapKV(window=6), length=7),
     Coverage(window=6),
+    Stabilised(window=6),
 ]
 STAY = {"StreamingLLM": range(4), "TOVA": [39], "SnapKV": range(34, 40)}
 
