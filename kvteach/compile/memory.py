@@ -29,7 +29,7 @@ SINKS = 4
 
 @dataclass(frozen=True)
 class Evictions:
-    """N evictions of all layers, float16; X queries for every KV head, R heads by rows."""
+    """N evictions of all layers, float16; X queries a KV head, its R heads by rows."""
 
     moments: torch.Tensor  # C, [L, K, N, D, D]
     squares: torch.Tensor  # Q, [L, K, N, D, D]
@@ -62,8 +62,9 @@ def train(model, documents, rule, generator, later=16, shares=SHARES, **descent)
     Returns a list with a dict a layer: "memory.phi" [K, F, D], "memory.gate.0.weight"
     [K, G, D], "memory.gate.0.bias" [K, G], "memory.gate.2.weight" [K, G],
     "memory.gate.2.bias" [K], and the same names with "memory_by_share." for the gate
-    that knows the evicted share, with "gate.share" [K]; float16. Put them into `kvteach.scores.fitted.Fitted`,
-    beside the indexer's, and give that to `LatentMemory`. `judge` says what they are worth.
+    that knows the evicted share, with "gate.share" [K]; float16. Put them into
+    `kvteach.scores.fitted.Fitted`, beside the indexer's, and give that to
+    `LatentMemory`. `judge` says what they are worth.
 
     Cost: a prefill a document, 4 L K D (D + later R) bytes a document and share, then
     some minutes of one core for the bundled model. Raises ValueError for documents of
@@ -104,7 +105,7 @@ def observed(rule, prefix):
 
 
 def best(score_ks, entries):
-    """Which keys stay, [K, S] bool: so many in every head, the first SINKS among them."""
+    """Which keys stay, [K, S] bool: so many a head, the first SINKS among them."""
     entries = max(entries, SINKS + 1)
     return Uniform(sinks=SINKS)([score_ks], entries, [0], 1)[0]
 
@@ -124,7 +125,7 @@ def _one(layer, kept_ks, score_ks):
 
 
 def outputs(layer, kept_ks):
-    """Attention of the rows after the prefix, with all keys and with the kept, [H, T, D]."""
+    """Attention of the rows after the prefix, over all and over kept keys, [H, T, D]."""
     prefix = kept_ks.shape[1]
     weights_kxs = layer.weights(prefix, layer.length).flatten(0, 1)
     weights_kxs = weights_kxs.view(len(kept_ks), -1, layer.length)
@@ -172,14 +173,15 @@ def fit(
         off.square().sum(-1).mean((2, 3)).sum().backward()
         optimiser.step()
         fall.step()
+    prefix = PREFIXES[by_share]
     return [
-        {PREFIXES[by_share] + name: t.detach()[layer].half() for name, t in learned.items()}
+        {prefix + name: t.detach()[layer].half() for name, t in learned.items()}
         for layer in range(depth)
     ]
 
 
 def answers(learned, some, root=True):
-    """What the memory adds for every query, [L, K, N, X, D]: `Memory.outside`, batched."""
+    """What the memory adds for every query, [L, K, N, X, D]: `Memory.outside`."""
     phi = learned["phi"]
     through = phi @ some.squares.movedim(2, 3).flatten(3)  # Phi Q, [L, K, F, N D]
     through = through.unflatten(3, (-1, phi.shape[-1]))
@@ -204,8 +206,8 @@ def answers(learned, some, root=True):
 # --- what it is worth -----------------------------------------------------------------
 
 CHOICES = "keys", "fewer", "memory", "by_share"
-"""What the same bytes may buy: as many keys as fit; or fewer of them and a memory. Of the
-latter also the error that attention alone makes."""
+"""What the same bytes may buy: as many keys as fit; or fewer of them and a memory. Of
+the latter also the error that attention alone makes."""
 
 
 def judge(model, documents, rule, weights, later=64, shares=SHARES):
@@ -217,8 +219,8 @@ def judge(model, documents, rule, weights, later=64, shares=SHARES):
     memory's bytes are worth.
 
     weights: object whose ``layers`` are what `train` returns. Returns (errors, size):
-    [N, shares, L, 4] sums of ||o_full - o||^2 over queries and heads, and [N, L], the sum
-    of ||o_full||^2. Cost: a prefill a document, and 8 H later S D FLOP a layer and share.
+    [N, shares, L, 4] sums of ||o_full - o||^2 over queries and heads, and [N, L], the
+    sum of ||o_full||^2. Cost: a prefill a document, 8 H later S D FLOP a layer and share.
     """
     rules = [LatentMemory(weights), LatentMemory(weights, by_share=True)]
     errors, sizes = [], []

@@ -9,8 +9,9 @@ p(E) (m_E - m_A). Walking from pi_theta to p, a step at a time, bounds p(E):
             excluded      allocation           coverage         utility
 
 The names are those of "CORE" (arXiv 2610.02235), whose theorem is not public; the
-formula is a reconstruction. Total variation counts mass that moves anywhere, though only
-what arrives on evicted keys can hurt: that part of each term, our own, bounds p(E) too.
+formula is a reconstruction. Total variation counts mass that moves anywhere, though
+only what arrives on evicted keys can hurt: that part of each term, our own, bounds p(E)
+too.
 Everything takes leading batch dimensions, in float64.
 """
 
@@ -50,10 +51,10 @@ def signed_error(p, v, kept):
 def certificate(p, v, kept, student, teacher, utility):
     """The four terms of a row, the bound that they give, and the true error.
 
-    p: [..., S] the row's weights; v: [..., S, D]; kept: [..., S] bool; student, teacher,
-    utility: [..., S] the distributions pi_theta, pi_T, pi_u over the same keys. A
-    key that was not a candidate, such as one read after the eviction, has probability 0 in
-    them. Leading dimensions broadcast. Returns `Certificate`. Cost O(S D) a row.
+    p: [..., S] the row's weights; v: [..., S, D]; kept: [..., S] bool; student,
+    teacher, utility: [..., S] the distributions pi_theta, pi_T, pi_u over the same keys.
+    A key that was not a candidate, such as one read after the eviction, has probability
+    0 in them. Leading dimensions broadcast. Returns `Certificate`. Cost O(S D) a row.
 
     Raises ValueError for what is no row, no distribution, or keeps no mass.
     """
@@ -107,5 +108,7 @@ def _distribution(name, weights, p):
     except ValueError as wrong:
         raise ValueError(f"{name}: {wrong}") from None
     if weights.shape[-1] != p.shape[-1]:
-        raise ValueError(f"{name}: over {weights.shape[-1]} keys; the row has {p.shape[-1]}")
+        raise ValueError(
+            f"{name}: over {weights.shape[-1]} keys; the row has {p.shape[-1]}"
+        )
     return weights
