@@ -68,7 +68,45 @@ def kept_sets(session, sequence=0):
     }
 
 
-def masked_dense_logits(model, tokens, cut, kept):
+def rests_of(session):
+    """{layer: what stands for its evicted keys}, for one sequence."""
+    return {
+        index: layer.rest for index, layer in enumerate(session.cache.layers)
+        if getattr(layer, "rest", None) is not None
+    }
+
+
+def with_slots(rest, logits, values, query, cut, shared):
+    """Logits and values with the slots' columns, which rows from ``cut`` on see."""
+    keys, theirs, bias = (
+        tensor[0].double().repeat_interleave(shared, 0)
+        for tensor in (rest.keys_bkmd, rest.values_bkmd, rest.bias_bkm)
+    )
+    more = query @ keys.mT + bias[:, None]
+    more[:, :cut] = -torch.inf
+    return torch.cat([logits, more], 2), torch.cat([values, theirs], 1)
+
+
+def of_memory(rest, query, cut, shared):
+    """g(q) m(q) of rows from ``cut`` on, with M = Phi C written out, [H, T, D]."""
+    w = {name: tensor.double().repeat_interleave(shared, 0)
+         for name, tensor in rest.learned.items()}
+    state = {name: tensor[0].double().repeat_interleave(shared, 0)
+             for name, tensor in rest.tensors().items()}
+    seen = query @ w["phi"].mT
+    whole = w["phi"] @ state["moments"]  # d_mem x D
+    norm = (seen.square() @ state["norms"].square()[..., None] + 1e-8).sqrt()
+    inner = torch.nn.functional.gelu(query @ w["gate.0.weight"].mT + w["gate.0.bias"][:, None])
+    logit = inner @ w["gate.2.weight"][..., None] + w["gate.2.bias"][:, None, None]
+    if "share" in state:
+        odds = state["share"].clamp(1e-12, 1 - 1e-12).logit()
+        logit = logit + (w["gate.share"] * odds)[:, None, None]
+    answer = logit.sigmoid() * (seen @ whole) / norm
+    answer[:, :cut] = 0
+    return answer
+
+
+def masked_dense_logits(model, tokens, cut, kept, rests=None):
     """Logits of ``tokens`` [T] in one pass, rows from ``cut`` on seeing kept keys only.
 
     kept: {layer: [positions per KV head]} among the first ``cut``; what comes from
@@ -95,8 +133,15 @@ def masked_dense_logits(model, tokens, cut, kept):
         logits = query[0].double() @ keys.mT * scaling
         if softcap is not None:
             logits = softcap * torch.tanh(logits / softcap)
-        weights = logits.masked_fill(~seen, -torch.inf).softmax(-1)
-        return (weights @ values).transpose(0, 1)[None].to(query.dtype), None
+        logits = logits.masked_fill(~seen, -torch.inf)
+        rest = (rests or {}).get(module.layer_idx)
+        scaled, shared = query[0].double() * scaling, heads // kv_heads
+        if hasattr(rest, "bias_bkm"):
+            logits, values = with_slots(rest, logits, values, scaled, cut, shared)
+        out = logits.softmax(-1) @ values
+        if hasattr(rest, "moments_bkdd"):
+            out = out + of_memory(rest, scaled, cut, shared)
+        return out.transpose(0, 1)[None].to(query.dtype), None
 
     with attention.replaced(model, attend, capped=True), torch.no_grad():
         return model(tokens[None], use_cache=False).logits[0]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from engine_models import kept_sets, masked_dense_logits
+from engine_models import kept_sets, masked_dense_logits, rests_of
 
 from kvteach import engine, methods, models
 
@@ -22,21 +22,27 @@ def session(request, bundled, text):
 
 
 def test_bytes_stay_within_three_percent_of_the_budget(session):
-    assert 0.9 < session.ledger.overhead <= 1.03
+    """Pages come whole, the last one too, of which the held-out token leaves a part free."""
+    most = 1.03 if session.method != "page-entrokv" else 1.03 + 16 / ENTRIES
+    assert 0.9 < session.ledger.overhead <= most
     assert session.ledger.compressed == session.held_bytes() or session.cache.layers[0].length
 
 
 def test_it_evicts_and_never_more_than_asked(session):
     counts = torch.stack([kept[0] for kept in session.ledger.kept]) + 1  # the held-out token
+    rule = methods.get(session.method).compensate
+    counts += 0 if rule is None else rule.charge(64)  # bytes that keys could have had
     assert counts.shape == (30, 3)
     assert counts.sum() <= 90 * ENTRIES
     assert counts.sum() > 85 * ENTRIES
-    assert counts.max() <= 400
+    assert counts.max() <= 400 + (0 if rule is None else rule.charge(64))
 
 
 def test_decoding_is_masked_dense_attention(session, bundled, text):
     """Logits reach 35; float32 sums in two orders differ by some 1e-4 through 30 layers."""
-    expected = masked_dense_logits(bundled.model, text, 399, kept_sets(session))[399:]
+    expected = masked_dense_logits(
+        bundled.model, text, 399, kept_sets(session), rests_of(session)
+    )[399:]
     got = session.fork().logits(text[400:])[0]
     torch.testing.assert_close(got, expected, atol=1e-3, rtol=0)
 
@@ -78,8 +84,8 @@ def test_unenforced_methods_hold_what_they_hold(bundled, text):
 def test_methods_of_another_model_say_so():
     from engine_models import prompt, tiny
 
-    for name in ("headkv", "fastkvzip", "kvzap"):
-        with pytest.raises(ValueError, match="model|importance|hidden"):
+    for name in methods.FITTED:
+        with pytest.raises(ValueError, match="model|importance|hidden|layers"):
             engine.compress(tiny("llama"), prompt(200), name, 150)
 
 
