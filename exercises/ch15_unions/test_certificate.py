@@ -10,10 +10,10 @@ EXERCISE = Exercise(
     difficulty=2,
     minutes=25,
     hints=(
-        "Both lower bounds depend on the pairs through one number, J / (1 + J). What is "
-        "it at J = 0 and at J = 1?",
-        "The upper bound wants the largest pair, the lower one the mean. For the third "
-        "part set each bound equal to the factor and solve for c = J / (1 + J).",
+        "Both lower bounds see the pairs through one and the same number. Which is it, "
+        "and what is it when no two heads share a key?",
+        "It is c = J / (1 + J). The upper bound wants the largest pair, the lower one the "
+        "mean. For the third part set each bound equal to the factor and solve for c.",
         "c = (R - f) / (R (R - 1)) by counts, c = (R / f - 1) / (2 (R - 1)) by squares; "
         "the larger c, and J = c / (1 - c).",
     ),

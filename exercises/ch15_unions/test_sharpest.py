@@ -124,3 +124,16 @@ def test_most(answer):
         name = f"the bound for {[sorted(s) for s in as_sets(kept)][:3]}"
         expect_same(got, want, tolerance=ROUNDING, mistakes=mistakes, name=name)
         expect_same(kept, before, name="your argument after the call")
+
+
+@check(points=2, likely="at the ends both bounds are the overhead itself.")
+def test_ends(answer):
+    """Equal sets and disjoint sets: both bounds are exact"""
+    for heads in (2, 3, 5, 7):
+        own = torch.eye(heads, dtype=torch.bool).repeat_interleave(2, 1)
+        for kept, want in ((own, float(heads)), (own[:1].expand(heads, -1).clone(), 1.0)):
+            what = "disjoint" if want > 1 else "equal"
+            for bound in ("least_union", "most_union"):
+                got = getattr(answer, bound)(kept.clone())
+                name = f"{bound} of {heads} {what} sets"
+                expect_same(got, want, tolerance=ROUNDING, name=name)
