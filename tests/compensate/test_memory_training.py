@@ -76,7 +76,7 @@ def test_outputs_are_attention_with_and_without_the_evicted(model, documents):
 @pytest.mark.parametrize("by_share", [False, True])
 def test_training_reads_as_the_deployed_memory_does(model, documents, by_share):
     """The reduced data, C and Q, give what a memory of all keys gives, for any weights."""
-    data = memory.evictions(model, documents[:2], RULE, LATER, (SHARE,))
+    data = memory.evictions(model, documents[:2], RULE, LATER, (SHARE,), (1.0,))
     fitted = memory.fit(data, torch.Generator().manual_seed(2), features=11, steps=0,
                         by_share=by_share)
     rule = LatentMemory(SimpleNamespace(layers=fitted), by_share=by_share)
@@ -89,13 +89,26 @@ def test_training_reads_as_the_deployed_memory_does(model, documents, by_share):
             before = observe.prefix(layer, layer.length - LATER)
             score_ks = memory.observed(RULE, before)
             kept_ks = memory.best(score_ks, int(SHARE * before.length))
-            queries = layer.queries_htd[:, -LATER:].reshape(2, -1, 8) * layer.scaling
+            rows = slice(-LATER, None, memory.STRIDE)
+            queries = layer.queries_htd[:, rows].reshape(2, -1, 8) * layer.scaling
             want = rule(before, kept_ks, score_ks).outside(queries)
             got = ours[layer.index, :, number]
             assert (got - want).abs().max() <= 20 * HALF * want.abs().max()
             full, kept = memory.outputs(layer, kept_ks)
             lost = data.lost[layer.index, :, number].float()
-            assert torch.allclose(lost, (full - kept).view_as(lost), rtol=HALF, atol=1e-4)
+            want = (full - kept)[:, rows].reshape(lost.shape)
+            assert torch.allclose(lost, want, rtol=HALF, atol=1e-4)
+
+
+def test_halves_of_documents_come_after_them(model, documents):
+    both = memory.evictions(model, documents[:2], RULE, LATER, (0.5, 0.25))
+    assert len(both) == 8
+    half = [tokens[:23] for tokens in documents[:2]]
+    alone = memory.evictions(model, half, RULE, LATER, (0.5, 0.25), (1.0,))
+    for name in ("moments", "squares", "queries", "lost", "mass"):
+        got = getattr(both, name)[:, :, [2, 3, 6, 7]].float()
+        want = getattr(alone, name).float()  # the same pass over fewer tokens
+        assert (got - want).abs().max() <= 4 * HALF * want.abs().max()
 
 
 def test_sinks_and_the_newest_key_stay(model, documents):
