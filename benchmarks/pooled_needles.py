@@ -183,21 +183,24 @@ def of_document(loaded, example, number):
     }
 
 
-def summary(documents):
-    """{case: {measure: [mean, low, high]}} over documents."""
-    names = np.array([d["name"] for d in documents])
+def by_case(found, names):
+    """{case: {measure: {"interval": [mean, low, high], "documents": one each}}}.
+
+    A document without a retrieval group has no "retrieval": None.
+    """
     cases = {}
-    for case in documents[0]["cases"]:
-        cells = {m: [d["cases"][case].get(m) for d in documents] for m in MEASURES}
+    for case in found[0]:
         cases[case] = {}
-        for measure, values in cells.items():
+        for measure in MEASURES:
+            values = [of[case].get(measure) for of in found]
             there = [i for i, value in enumerate(values) if value is not None]
-            cases[case][measure] = intervals.mean([values[i] for i in there], names[there])
+            interval = intervals.mean([values[i] for i in there], names[there])
+            cases[case][measure] = {"interval": interval, "documents": values}
     return cases
 
 
 def rounded(value):
-    """Four digits after the point, wherever numbers are."""
+    """Five digits after the point, wherever numbers are."""
     if isinstance(value, dict):
         return {key: rounded(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
@@ -224,17 +227,19 @@ def main():
     loaded = models.load(device="cpu")
     examples = tasks.get("mixed_facts").examples(
         loaded.tokenizer, LENGTH, options.documents, torch.Generator().manual_seed(SEED))
-    began, documents = time.process_time(), []
+    began, measured, documents = time.process_time(), [], []
     for index, example in enumerate(examples):
         found, about = of_document(loaded, example, index % len(example.questions))
-        documents.append(about | {"cases": found})
+        measured.append(found)
+        documents.append(about)
         print(index, f"{time.process_time() - began:.0f} s", flush=True)
     record = {
         "made": {"command": "python benchmarks/pooled_needles.py", "machine": machine(),
                  "cpu_seconds": time.process_time() - began, "tokens": LENGTH,
                  "page": PAGE, "tau": TAU, "seed": SEED, "budgets": BUDGETS,
                  "retrieval": RETRIEVAL, "task": "mixed_facts"},
-        "summary": summary(documents), "documents": documents,
+        "documents": documents,
+        "cases": by_case(measured, np.array([d["name"] for d in documents])),
     }
     options.out.write_text(json.dumps(rounded(record)) + "\n")
 
