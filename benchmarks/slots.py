@@ -1,10 +1,12 @@
 """What one slot for the evicted keys is worth to later queries, beside one more key.
 
-    python benchmarks/slots.py             # about five minutes of one core
+    python benchmarks/slots.py             # about nine minutes of one core
+    python benchmarks/slots.py rows        # the outputs of heads only
+    python benchmarks/slots.py nats        # what the model makes of them only
 
-Real attention of the bundled model on eight English and eight code documents. The first
+Real attention of the bundled model on six English and six code documents. The first
 512, 1,024 or 2,048 tokens are the prompt. Keys are chosen by SnapKV's score from the last
-min(32, B / 2) rows, slots are built from the last 64. Judged are the next 128 tokens'
+min(32, B / 2) rows, slots are built from the last 32. Judged are the next 128 tokens'
 queries, which nothing has seen, over what is held and all keys that came after the
 prompt; every layer, every KV head. At matched bytes: B keys, or B - M keys and M slots.
 An error is the distance between the output and the dense one, averaged over a head's
@@ -13,7 +15,11 @@ rows, and relative where heads are averaged: over the mean length of its dense o
 "oracle" slots are told every query's true mass of the tail. The numbers of `TangentSlot`
 were chosen on other documents. Intervals resample documents. Recorded besides: the lift,
 window and number of slots around the default; how often a repair by single keys leaves
-CertKV's division short of the optimum. Results: benchmarks/results/slots.json.
+CertKV's division short of the optimum.
+
+"nats" runs whole models: every document's prompt is compressed by the methods named
+below and the 128 tokens that follow are read; the loss a token, over that of SnapKV's
+keys alone. Results are merged into benchmarks/results/slots.json.
 """
 
 import os
@@ -21,6 +27,8 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
+import argparse
+import dataclasses
 import hashlib
 import json
 import platform
@@ -32,20 +40,20 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from kvteach import bundled, capture, corpora, models
+from kvteach import bundled, capture, corpora, methods, models
 from kvteach.budgets.dispersion import Dispersion, as_table, cost_curve
 from kvteach.budgets.multiplier import cost_of, divide
 from kvteach.budgets.uniform import Uniform
 from kvteach.compensate.fitted_slot import FittedSlot
 from kvteach.compensate.tail_slot import TailSlot
 from kvteach.compensate.tangent_slot import TangentSlot
+from kvteach.engine import Reading
 from kvteach.rows import statistics
 from kvteach.scores.layer import Layer
 from kvteach.scores.snapkv import SnapKV
 
 RESULTS = Path(__file__).parent / "results" / "slots.json"
-PLACES = {"english": (60, 80, 100, 126, 150, 170, 200, 230),
-          "code": (13, 40, 70, 85, 100, 115, 130, 145)}
+PLACES = {"english": (60, 80, 100, 150, 180, 230), "code": (13, 55, 70, 90, 115, 145)}
 LENGTHS = (512, 1024, 2048)
 BUDGETS = (16, 32, 64, 128)
 RECORDED, AFTER, QUARTERS = 128, 128, 4
@@ -57,14 +65,15 @@ RULES = {
     "published, entropy bias": TailSlot(bias="entropy"),
     "safe: plain means, log count": TailSlot("alike", "count"),
     "ridge fit": FittedSlot(),
-    "tangent, lift 0": TangentSlot(lift=0.0),
+    "tangent, safe (lift 0)": TangentSlot(lift=0.0),
+    "tangent, lift 1/2": TangentSlot(lift=0.5),
     "tangent": TangentSlot(),
     "2 tangents": TangentSlot(slots=2),
     "4 tangents": TangentSlot(slots=4),
 }
 NEIGHBOURS = {
-    **{f"lift {lift}": TangentSlot(lift=lift) for lift in (0.25, 0.75, 1.0)},
-    **{f"window {rows}": TangentSlot(window=rows) for rows in (16, 32, 128)},
+    "lift 1": TangentSlot(lift=1.0),
+    **{f"{rows} rows": TangentSlot(window=rows) for rows in (16, 64, 128)},
     "8 slots": TangentSlot(slots=8),
 }
 DIVIDED = {
@@ -74,6 +83,19 @@ DIVIDED = {
     "dispersion, tangent": (Dispersion(), TangentSlot()),
     "uniform, tangent": (Uniform(), TangentSlot()),
 }
+
+
+METHODS = {
+    "keys only": "snapkv:window=32,kernel=7,pooling=max",
+    "published slot": "published",
+    "CertKV": "certkv",
+    "CertKV, entropy bias": "certkv:bias=entropy",
+    "tangent, lift 1/2": "tangent:lift=0.5",
+    "tangent": "tangent",
+    "4 tangents": "tangent:slots=4",
+    "full cache": "full",
+}
+KEYS = (48, 96)
 
 
 def documents(tokenizer):
@@ -225,11 +247,35 @@ def summary(error, base, size):
     }
 
 
-def main():
-    """Measure, summarise, write."""
-    torch.set_num_threads(1)
-    began = time.process_time()
-    loaded = models.load(device="cpu", dtype=torch.float32)
+def nats(loaded):
+    """Loss a token after compression, over SnapKV's, by method and budget."""
+    tangent = methods.get("tangent")
+    published = dataclasses.replace(tangent, name="published slot", compensate=TailSlot())
+    losses = defaultdict(list)
+    for name, corpus, length, tokens in documents(loaded.tokenizer):
+        reading = Reading(loaded.model, tokens[:length])
+        later = tokens[length:]
+        for label, method in METHODS.items():
+            method = published if method == "published" else method
+            for keys in KEYS if label != "full cache" else KEYS[:1]:
+                budget = None if label == "full cache" else keys
+                logits = reading.compress(method, budget).logits(later)[0, :-1]
+                loss = torch.nn.functional.cross_entropy(logits, later).item()
+                losses[label, keys].append(loss)
+        print(f"{corpus} {name} {length}: read", flush=True)
+    found = defaultdict(dict)
+    for (label, keys), each in losses.items():
+        base = losses["keys only", keys]
+        found[label][keys] = {
+            "nats": round(float(np.mean(each)), 4),
+            "more_than_keys": interval(
+                lambda a, b: (a - b).mean(), np.array(each), np.array(base)),
+        }
+    return {"nats": found}
+
+
+def rows_part(loaded):
+    """Outputs of heads: everything but the losses."""
     with torch.no_grad():
         cells, sizes, excess, sources = measure(loaded)
     found = {"rules": defaultdict(dict), "neighbours": {}, "divided": defaultdict(dict)}
@@ -247,16 +293,34 @@ def main():
         "largest_excess": float(every.max()),
         "excess_where_not_optimal": float(np.median(every[every > 1e-9])),
     }
+    return {**found, "documents": sources}
+
+
+def main():
+    """Measure what was asked for, all by default; merge it into the results."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parts = {"rows": rows_part, "nats": nats}
+    parser.add_argument("parts", nargs="*", choices=[*parts, []], default=list(parts))
+    torch.set_num_threads(1)
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    loaded = models.load(device="cpu", dtype=torch.float32)
+    for part in parser.parse_args().parts:
+        began = time.process_time()
+        results |= parts[part](loaded)
+        results.setdefault("made", {})[part] = made(round(time.process_time() - began))
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def made(seconds):
+    """Where and how a part was measured."""
     cpu = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo")
                 if line.startswith("model name")), platform.processor())
-    found["made"] = {
+    return {
         "model": bundled.identity(), "dtype": "float32", "cpu": cpu, "threads": 1,
-        "cpu_seconds": round(time.process_time() - began), "seed": SEED,
-        "resamples": RESAMPLES, "python": platform.python_version(),
+        "cpu_seconds": seconds, "seed": SEED, "resamples": RESAMPLES,
+        "python": platform.python_version(), "around": AROUND,
         **{name: version(name) for name in ("torch", "transformers", "numpy")},
-        "documents": sources, "budgets": BUDGETS, "around": AROUND,
     }
-    RESULTS.write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

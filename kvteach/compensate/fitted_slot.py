@@ -19,8 +19,8 @@ class FittedSlot:
 
     s is the mean variance of a coordinate of q, so that ``ridge`` has no unit. The
     value is the mean of the tail's values under the attention that these rows paid to
-    them. Nothing bounds such a slot at queries unlike these; `TangentSlot` is better in
-    benchmarks/slots.py. Rows that see nothing of the tail are left out.
+    them. Both look only at evicted keys older than these rows. Nothing bounds such a
+    slot at queries unlike these; `TangentSlot` is better in benchmarks/slots.py.
 
     State: 2 D numbers a KV head in the model's dtype, one float32. Cost: 2 H window S D
     FLOP and K systems of D unknowns in float64. Raises ValueError for a ridge not above
@@ -47,27 +47,21 @@ class FittedSlot:
         """The slot of one layer of one sequence, B = 1."""
         tail = Tail.of(layer, kept_ks, before)
         rows = list(tail.rows(layer, self.window))
+        older_k1s = tail.older(layer, self.window)[:, None]
         queries_kxd = torch.cat([queries for queries, _ in rows], 1).double()
-        target_kx = torch.cat([logits.logsumexp(2) for _, logits in rows], 1).double()
+        targets = [l.masked_fill(~older_k1s, -torch.inf).logsumexp(2) for _, l in rows]
+        target_kx = torch.cat(targets, 1).double()
         weight_ks = shares(tail.bias_ks)
         key_kd = (weight_ks[:, None] @ tail.keys_ksd)[:, 0].double()
         key_kd, bias_k = _regress(queries_kxd, target_kx, key_kd, self.ridge)
-        paid_ks = self._paid(layer, tail, rows)
+        paid = sum(logits.softmax(2).sum(1) for _, logits in rows) * older_k1s[:, 0]
+        paid_ks = paid / paid.sum(1, keepdim=True).clamp_min(1e-30)
         seen_k = (target_kx > -torch.inf).any(1)
         return Slots(
             narrow(key_kd.float(), layer.keys_ksd)[None, :, None],
             narrow(paid_ks[:, None] @ tail.values_ksd, layer.values_ksd)[None],
             bias_k.float().masked_fill(~seen_k, -torch.inf)[None, :, None],
         )
-
-    def _paid(self, layer, tail, rows):
-        """Shares of the attention that the rows paid to the tail, [K, S] float32."""
-        everything = Tail(tail.keys_ksd, tail.values_ksd,
-                          tail.bias_ks.nan_to_num(neginf=0.0), tail.softcap)
-        paid_ks = torch.zeros_like(tail.bias_ks)
-        for (_, logits), (_, full) in zip(rows, everything.rows(layer, self.window)):
-            paid_ks += (logits - full.logsumexp(2, keepdim=True)).exp().sum(1)
-        return paid_ks / paid_ks.sum(1, keepdim=True).clamp_min(1e-30)
 
 
 def _regress(queries_kxd, target_kx, start_kd, ridge):

@@ -45,21 +45,35 @@ class Tail:
         dots = queries_kxd @ self.keys_ksd.transpose(1, 2)
         return capped(dots, self.softcap) + self.bias_ks[:, None]
 
-    def rows(self, layer, count):
-        """(queries [K, X, D], tail logits [K, X, S]) of the last rows, in tiles.
+    def older(self, layer, count):
+        """What is in the tail and older than the ``count`` last ranking rows, [K, S].
 
-        count: how many of the last rows that may rank; a row does not see keys after
-        it. Cost 2 H count S D FLOP, at most 4 H 128 S bytes at once.
+        Recent rows stand for rows to come, and those will have their own recent keys.
+        So to these rows, keys from the first of them on count as held.
+        """
+        older_ks = self.evicted_ks
+        older_ks[:, layer.rows(count)[0] : layer.length] = False
+        return older_ks
+
+    def rows(self, layer, count):
+        """(queries [K, X, D], logits [K, X, S] of all that they see), in tiles.
+
+        count: how many of the last rows that may rank. Kept keys are among what they
+        see, keys after a row are not, -inf. Cost 2 H count S D FLOP, at most 4 H 128 S
+        bytes at once.
         """
         begin, end = layer.rows(count)
+        bias_ks = self.bias_ks.masked_fill(~self.evicted_ks, 0.0)
         for first in range(begin, end, _ROWS):
             last = min(first + _ROWS, end)
-            logits = self.logits(queries(layer, first, last))
+            queries_kxd = queries(layer, first, last)
+            dots = queries_kxd @ self.keys_ksd.transpose(1, 2)
+            logits = capped(dots, self.softcap) + bias_ks[:, None]
             row_t = torch.arange(first, last, device=logits.device)
             row_x = row_t.repeat(layer.group_size)
             place = torch.arange(layer.length, device=logits.device)
             logits[..., : layer.length].masked_fill_(place > row_x[:, None], -torch.inf)
-            yield queries(layer, first, last), logits
+            yield queries_kxd, logits
 
 
 def queries(layer, first, last):

@@ -6,9 +6,9 @@ below f are its tangents: the one at q0 has the key and bias
 
     k = sum r_j k_j,   b = H(r),   r = softmax(q0 k_j)  over the tail,
 
-and with value sum r_j v_j the slot answers q0 exactly. A convex function is above its
-tangent everywhere else, so the mean gap at recent queries is known, and part of it is
-added to the bias.
+and with value sum r_j v_j the slot answers q0 exactly. Elsewhere it is too light, and
+its value is another row's. How heavy it should be, recent rows say: their outputs are
+known.
 """
 
 from dataclasses import dataclass
@@ -17,6 +17,12 @@ import torch
 
 from kvteach.compensate.tail import Tail, capped, shares
 from kvteach.compensate.tail_slot import Slots, narrow
+
+LIFTS = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Heavier slots that are tried: parts of the mean gap to the tail's mass."""
+
+CUTS = (0.5, 1.0, 2.0, 3.0, 4.0, torch.inf)
+"""Lighter ones: nats below the tangent; the last is no slot at all."""
 
 _ITERATIONS = 8  # of k-means; more change nothing that can be measured
 
@@ -28,25 +34,28 @@ class TangentSlot:
     q0 is the mean of the scaled queries of the last ``window`` rows that may rank, over
     rows and the R heads of a group. r = softmax(q0 k_j) over the evicted keys; the slot
     has key sum r_j k_j (rounded to the model's dtype), value sum r_j v_j and the bias
-    that makes it exact at q0, H(r) but for rounding, plus
+    that makes it exact at q0, H(r) but for rounding. Of f less the slot's logit these
+    rows' mean is the gap, and the bias is changed by
 
-        lift * mean over these queries of ( log sum_R exp(q k_j) - the slot's logit ) .
+        lift None: what leaves the least sum of squared errors of their outputs, head by
+          head, of `LIFTS` times the gap and minus `CUTS`; the last means no slot;
+        lift a number: lift times the gap. 0 is safe: no query ever gives the slot more
+          than the tail's own mass (without soft-capping).
 
-    lift 0 is safe: no query ever gives the slot more than the tail's own mass (without
-    soft-capping). lift 1 makes it right on average over the window; halfway is best for
-    later queries (see benchmarks/slots.py).
+    To these rows, evicted keys that are not older than they count as held, since rows
+    to come will have recent keys of their own.
 
     slots: M > 1 divides the tail by k-means on keys, weighted by r, and gives each part
     its own; they replace M keys. Deterministic. Evicting again, slots join the tail.
 
-    State: 2 M D numbers a KV head in the model's dtype, M float32. Cost, R window rows
-    against S keys: 2 H window S D FLOP. Ours; Gibbs' variational principle. Raises
-    ValueError for slots < 1, window < 1, a lift outside 0 .. 1, and too few rows.
+    State: 2 M D numbers a KV head in the model's dtype, M float32. Cost: 6 H window S D
+    FLOP. Ours; Gibbs' variational principle. Raises ValueError for slots < 1, window
+    < 1, a lift outside 0 .. 1, and too few rows.
     """
 
     slots: int = 1
-    window: int = 64
-    lift: float = 0.5
+    window: int = 32
+    lift: float | None = None
 
     hidden = False
     repeats = True
@@ -55,8 +64,8 @@ class TangentSlot:
         for name in ("slots", "window"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}: {getattr(self, name)}; legal is 1 and above")
-        if not 0 <= self.lift <= 1:
-            raise ValueError(f"lift: {self.lift}; legal are 0 .. 1")
+        if self.lift is not None and not 0 <= self.lift <= 1:
+            raise ValueError(f"lift: {self.lift}; legal are None and 0 .. 1")
 
     def charge(self, dim):
         """As many keys of every KV head are given up."""
@@ -67,6 +76,17 @@ class TangentSlot:
         tail = Tail.of(layer, kept_ks, before)
         rows = list(tail.rows(layer, self.window))
         query_k1d = torch.cat([queries for queries, _ in rows], 1).mean(1, keepdim=True)
+        made = self._tangents(tail, query_k1d, layer)
+        seen = _Seen.by(rows, tail, tail.older(layer, self.window), made, layer.softcap)
+        if self.lift is not None:
+            change_k = self.lift * seen.gap()
+        else:
+            change_k = seen.best_change()
+        bias_bkm = made.bias_bkm + change_k[:, None]
+        return Slots(made.keys_bkmd, made.values_bkmd, bias_bkm)
+
+    def _tangents(self, tail, query_k1d, layer):
+        """`Slots` that are exact at the query."""
         logits_k1s = tail.logits(query_k1d)
         part_kms = parts(tail.keys_ksd, shares(logits_k1s)[:, 0], self.slots)
         logits_kms = logits_k1s.masked_fill(~part_kms, -torch.inf)
@@ -75,25 +95,57 @@ class TangentSlot:
         values_kmd = narrow(share_kms @ tail.values_ksd, layer.values_ksd)
         own_km = query_k1d @ keys_kmd.float().transpose(1, 2)
         bias_km = logits_kms.logsumexp(2) - capped(own_km, layer.softcap)[:, 0]
-        made = Slots(keys_kmd[None], values_kmd[None], bias_km[None])
-        lift_k = self.lift * mean_gap(made, rows, layer.softcap)
-        return Slots(made.keys_bkmd, made.values_bkmd, made.bias_bkm + lift_k[:, None])
+        return Slots(keys_kmd[None], values_kmd[None], bias_km[None])
 
 
-def mean_gap(slots, rows, softcap):
-    """How far the slots' logsumexp lies below the tail's on average, [K], at least 0.
+@dataclass(frozen=True)
+class _Seen:
+    """Recent rows' attention in parts: held keys, older evicted ones, the slots."""
 
-    rows: (queries, tail logits) in tiles; a row that sees no tail does not count.
-    """
-    total_k = count_k = 0
-    for queries_kxd, logits_kxs in rows:
-        exact_kx = logits_kxs.logsumexp(2)
-        seen_kx = exact_kx > -torch.inf
-        slot_kx = slots.slots(queries_kxd, softcap)[0].logsumexp(2)
-        total_k = total_k + torch.where(seen_kx, exact_kx - slot_kx, 0.0).sum(1)
-        count_k = count_k + seen_kx.sum(1)
-    # Rows before the end of the tail see less than later queries will.
-    return (total_k / count_k.clamp_min(1)).clamp_min(0)
+    held: tuple  # (log mass [K, X], mean value [K, X, D])
+    evicted: tuple
+    slots: tuple
+
+    @classmethod
+    def by(cls, rows, tail, older_ks, slots, softcap):
+        """Of the rows of `Tail.rows`."""
+        each = []
+        for queries_kxd, logits in rows:
+            inside = logits.masked_fill(older_ks[:, None], -torch.inf)
+            outside = logits.masked_fill(~older_ks[:, None], -torch.inf)
+            more, values = slots.slots(queries_kxd, softcap)
+            all_values = tail.values_ksd
+            pairs = (inside, all_values), (outside, all_values), (more, values)
+            each.append([(x.logsumexp(2), shares(x) @ v) for x, v in pairs])
+        joined = [[torch.cat(tiles, 1) for tiles in zip(*part)] for part in zip(*each)]
+        return cls(*joined)
+
+    def gap(self):
+        """How far the slots' log mass lies below the evicted keys', mean, [K], >= 0."""
+        gap_kx = self.evicted[0] - self.slots[0]
+        gap_kx = torch.where(self.evicted[0] > -torch.inf, gap_kx, 0.0)
+        return gap_kx.mean(1).clamp_min(0)  # the tail's newest keys are not in it
+
+    def best_change(self):
+        """The change of the bias that serves these rows' outputs best, [K]."""
+        gap_k = self.gap()
+        changes = [lift * gap_k for lift in LIFTS]
+        changes += [torch.full_like(gap_k, -cut) for cut in CUTS]
+        change_ck = torch.stack(changes)
+        error_ck = torch.stack([self._error(change_k) for change_k in change_ck])
+        return change_ck.gather(0, error_ck.argmin(0, keepdim=True))[0]
+
+    def _error(self, change_k):
+        """Sum over the rows of squared distances to the dense output, [K]."""
+        dense = _joined(self.held, self.evicted)
+        changed = self.slots[0] + change_k[:, None], self.slots[1]
+        return (_joined(self.held, changed) - dense).square().sum((1, 2))
+
+
+def _joined(one, two):
+    """Mean value of two parts of a softmax, [K, X, D]."""
+    share = torch.sigmoid(two[0] - one[0])[..., None]
+    return one[1] + share * (two[1] - one[1])
 
 
 def parts(keys_ksd, share_ks, count):
