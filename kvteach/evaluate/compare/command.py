@@ -105,8 +105,7 @@ def _measure(args):
 def _add(args):
     from kvteach.evaluate.compare import add
 
-    plan, table, made = add.add_methods(args.out, args.add, args.jobs)
-    took = add.took(args.out, made)
+    plan, table, took = add.add_methods(args.out, args.add, args.jobs)
     add.put_down(args.out, plan, table)
     _write(args.out, plan, table, took)
 

@@ -28,8 +28,16 @@ def _head(summary):
         "resampled. Scores are shares of exact answers, for copying tasks of right tokens; "
         "nll is nats a token of the wanted answer. *Unenforced*: every head of a layer holds "
         f"as many keys as the widest. Measured in {took['cpu_seconds']:.0f} s of processor "
-        f"time ({took['machine']})."
+        f"time ({took['machine']})." + _added(took)
     )
+
+
+def _added(took):
+    """What is to be known of methods that were added later."""
+    if "full_cache_differs" not in took:
+        return ""
+    return (" Methods were added later; then the full cache told "
+            f"{took['full_cache_differs']} answers otherwise than before.")
 
 
 def _grouped(cells):
