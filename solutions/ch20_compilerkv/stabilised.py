@@ -1,0 +1,24 @@
+"""The stabilised utility: one row for all, values in units of their head, a veto."""
+
+import torch
+
+
+def utility(rows_lhwt, values_lktd, weight_lk):
+    """Return the utility of every key in every layer, [L, T].
+
+        alpha_t = T times the mean over l, h, w of rows_lhwt
+        rho_lkt = |v_lkt| / mean over t of |v_lkt|;  1 where that mean is 0
+        u_lt    = max over k of weight_lk alpha_t rho_lkt
+
+    rows_lhwt: attention weights of the window's W rows, all layers and query heads
+    values_lktd: [L, K, T, D]; weight_lk: [L, K], positive
+    float64 all. Returns float64. The arguments stay as they are.
+    """
+    # BEGIN SOLUTION
+    length = rows_lhwt.shape[-1]
+    alpha_t = length * rows_lhwt.mean((0, 1, 2))
+    norm_lkt = values_lktd.norm(dim=-1)
+    mean_lk1 = norm_lkt.mean(-1, keepdim=True)
+    rho_lkt = torch.where(mean_lk1 > 0, norm_lkt / mean_lk1, 1.0)
+    return (weight_lk[..., None] * alpha_t * rho_lkt).amax(1)
+    # END SOLUTION
