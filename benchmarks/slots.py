@@ -300,11 +300,11 @@ def main():
     """Measure what was asked for, all by default; merge it into the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parts = {"rows": rows_part, "nats": nats}
-    parser.add_argument("parts", nargs="*", choices=[*parts, []], default=list(parts))
+    parser.add_argument("parts", nargs="*", choices=[*parts, []])
     torch.set_num_threads(1)
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     loaded = models.load(device="cpu", dtype=torch.float32)
-    for part in parser.parse_args().parts:
+    for part in parser.parse_args().parts or parts:
         began = time.process_time()
         results |= parts[part](loaded)
         results.setdefault("made", {})[part] = made(round(time.process_time() - began))

@@ -28,7 +28,7 @@ class FittedSlot:
     """
 
     ridge: float = 0.1
-    window: int = 64
+    window: int = 32
 
     hidden = False
     repeats = True

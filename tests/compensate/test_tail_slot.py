@@ -12,7 +12,7 @@ from kvteach import capture
 from kvteach.budgets.topk import top_k
 from kvteach.compensate.fitted_slot import FittedSlot
 from kvteach.compensate.tail_slot import Slots, TailSlot
-from kvteach.compensate.tangent_slot import TangentSlot, parts
+from kvteach.compensate.tangent_slot import CUTS, LIFTS, TangentSlot, parts
 from kvteach.scores.layer import Layer
 from kvteach.scores.snapkv import SnapKV
 
@@ -148,7 +148,7 @@ def test_safe_slots_never_exceed_the_tail(seed, rule, size):
     assert (mass <= tail_log_mass(layer, kept, later) + 1e-5 * (1 + size)).all()
 
 
-@given(st.integers(0, 2**31), st.integers(1, 4), st.sampled_from([0.0, 0.5]))
+@given(st.integers(0, 2**31), st.integers(1, 4), st.sampled_from([0.0, 0.5, None]))
 def test_tangent_is_exact_at_the_mean_query(seed, slots, lift):
     """All rows of the window ask the same: the answer is the dense one, one slot or more."""
     generator = torch.Generator().manual_seed(seed)
@@ -183,6 +183,40 @@ def test_lift_closes_a_part_of_the_mean_gap(seed, slots):
     ]  # fmt: skip
     torch.testing.assert_close(gaps[1], gaps[0] / 2, atol=1e-5, rtol=0)
     torch.testing.assert_close(gaps[2], torch.zeros_like(gaps[2]), atol=1e-5, rtol=0)
+
+
+@given(st.integers(0, 2**31), st.integers(1, 2), st.integers(2, 8))
+def test_weight_serves_recent_outputs_best(seed, slots, forced):
+    """Brute force over all changes: rows see what is before them, recent keys are held."""
+    generator = torch.Generator().manual_seed(seed)
+    layer, (kept, score) = layer_of(generator), eviction(generator, forced=forced)
+    safe = TangentSlot(slots, 5, lift=0)(layer, kept, score)
+    made = TangentSlot(slots, 5)(layer, kept, score)
+    held = kept | (torch.arange(LENGTH) >= LENGTH - 5)
+    rows, gaps = range(-5, 0), []
+    for row in rows:
+        logits = safe.slots(queries_of(layer, row), None)[0].logsumexp(2)
+        gaps.append(tail_log_mass(layer, held, queries_of(layer, row)) - logits)
+    gap = torch.cat(gaps, 1).mean(1).clamp_min(0)
+
+    def error(change):
+        changed = Slots(safe.keys_bkmd, safe.values_bkmd, safe.bias_bkm + change[:, None])
+        total = torch.zeros(KV_HEADS).double()
+        for row in rows:
+            seen = slice(0, LENGTH + 1 + row)
+            cut = Layer(0, layer.queries_htd, layer.keys_ksd[:, seen], layer.values_ksd[:, seen], 1)
+            asked = queries_of(layer, row)
+            off = answers(cut, asked, held[:, seen], changed) - answers(cut, asked)
+            total += off.square().sum((1, 2))
+        return total
+
+    best = torch.stack(
+        [error(lift * gap) for lift in LIFTS]
+        + [error(torch.full_like(gap, -cut)) for cut in CUTS]
+    ).amin(0)
+    change = (made.bias_bkm - safe.bias_bkm)[0, :, 0].double()
+    # float32 against float64: two changes may be equally good to 1e-5.
+    torch.testing.assert_close(error(change), best, rtol=1e-4, atol=1e-6)
 
 
 # --- the fitted slot ----------------------------------------------------------------
