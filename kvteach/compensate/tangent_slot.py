@@ -111,12 +111,14 @@ class _Seen:
         """Of the rows of `Tail.rows`."""
         each = []
         for queries_kxd, logits in rows:
-            inside = logits.masked_fill(older_ks[:, None], -torch.inf)
-            outside = logits.masked_fill(~older_ks[:, None], -torch.inf)
+            weights, log_mass = logits.softmax(2), logits.logsumexp(2)
+            outside = weights * older_ks[:, None]
             more, values = slots.slots(queries_kxd, softcap)
-            all_values = tail.values_ksd
-            pairs = (inside, all_values), (outside, all_values), (more, values)
-            each.append([(x.logsumexp(2), shares(x) @ v) for x, v in pairs])
+            each.append((
+                _part(weights - outside, log_mass, tail.values_ksd),
+                _part(outside, log_mass, tail.values_ksd),
+                (more.logsumexp(2), shares(more) @ values),
+            ))
         joined = [[torch.cat(tiles, 1) for tiles in zip(*part)] for part in zip(*each)]
         return cls(*joined)
 
@@ -140,6 +142,13 @@ class _Seen:
         dense = _joined(self.held, self.evicted)
         changed = self.slots[0] + change_k[:, None], self.slots[1]
         return (_joined(self.held, changed) - dense).square().sum((1, 2))
+
+
+def _part(weights, log_mass, values):
+    """Log mass and mean value of a part of rows' weights; -inf and 0 for none."""
+    share = weights.sum(2)
+    least = torch.finfo(share.dtype).tiny
+    return log_mass + share.log(), weights @ values / share.clamp_min(least)[..., None]
 
 
 def _joined(one, two):
