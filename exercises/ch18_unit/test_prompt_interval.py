@@ -19,44 +19,56 @@ EXERCISE = Exercise(
 )
 
 
-@check(points=3, likely="prompts are drawn, with all of their values.")
+def expect_resampled(answer, lengths, generator):
+    """Compare with means made value by value."""
+    prompt = torch.tensor([p for p, m in enumerate(lengths) for _ in range(m)])
+    prompt = prompt[torch.randperm(len(prompt), generator=generator)]
+    values = torch.randn(len(prompt), generator=generator, dtype=torch.float64)
+    values = values + 3 * prompt
+    draws = torch.randint(len(lengths), (6, len(lengths)), generator=generator)
+    draws[0] = torch.arange(len(lengths))
+    want, plain, once = [], [], []
+    for drawn in draws.tolist():
+        groups = [
+            [x for x, own in zip(values.tolist(), prompt.tolist()) if own == p]
+            for p in drawn
+        ]
+        flat = sum(groups, [])
+        want.append(sum(flat) / len(flat))
+        plain.append(sum(sum(g) / len(g) for g in groups) / len(groups))
+        named = [x for x, own in zip(values.tolist(), prompt.tolist()) if own in drawn]
+        once.append(sum(named) / len(named))
+    want, plain, once = (
+        torch.tensor(x, dtype=torch.float64) for x in (want, plain, once)
+    )
+    mistakes = {
+        "prompts weigh equally, whatever their length": plain,
+        "a prompt that was drawn twice counts once": once,
+        "values are drawn, not prompts": values[draws].mean(1),
+    }
+    mistakes = {k: x for k, x in mistakes.items() if not torch.allclose(x, want)}
+    given = values.clone(), prompt.clone(), draws.clone()
+    got = answer.resampled(*given)
+    name = f"the result for prompts of {lengths} values"
+    # Sums of at most 24 numbers below 12.
+    expect_same(got, want, tolerance=1e-12, mistakes=mistakes, name=name)
+    expect_same(given, (values, prompt, draws), name="your arguments after the call")
+
+
+@check(points=2, likely="prompts are drawn, with all of their values.")
 def test_resampled(answer):
-    """Means of resamples, value by value; prompts of different lengths"""
+    """Prompts of equally many values, value by value"""
     generator = torch.Generator().manual_seed(1830)
-    for lengths in ([3, 3, 3], [1, 6, 2, 4], [5, 1]):
-        prompt = torch.tensor([p for p, m in enumerate(lengths) for _ in range(m)])
-        prompt = prompt[torch.randperm(len(prompt), generator=generator)]
-        values = torch.randn(len(prompt), generator=generator, dtype=torch.float64)
-        values = values + 3 * prompt
-        draws = torch.randint(len(lengths), (6, len(lengths)), generator=generator)
-        draws[0] = torch.arange(len(lengths))
-        want, plain, once = [], [], []
-        for drawn in draws.tolist():
-            groups = [
-                [x for x, own in zip(values.tolist(), prompt.tolist()) if own == p]
-                for p in drawn
-            ]
-            flat = sum(groups, [])
-            want.append(sum(flat) / len(flat))
-            plain.append(sum(sum(g) / len(g) for g in groups) / len(groups))
-            distinct = [
-                x for x, own in zip(values.tolist(), prompt.tolist()) if own in drawn
-            ]
-            once.append(sum(distinct) / len(distinct))
-        want, plain, once = (
-            torch.tensor(x, dtype=torch.float64) for x in (want, plain, once)
-        )
-        mistakes = {
-            "prompts weigh equally, whatever their length": plain,
-            "a prompt that was drawn twice counts once": once,
-            "values are drawn, not prompts": values[draws].mean(1),
-        }
-        mistakes = {k: x for k, x in mistakes.items() if not torch.allclose(x, want)}
-        given = values.clone(), prompt.clone(), draws.clone()
-        got = answer.resampled(*given)
-        name = f"the result for prompts of {lengths} values"
-        expect_same(got, want, tolerance=1e-12, mistakes=mistakes, name=name)
-        expect_same(given, (values, prompt, draws), name="your arguments after the call")
+    for lengths in ([3, 3, 3], [1, 1, 1, 1, 1], [4, 4]):
+        expect_resampled(answer, lengths, generator)
+
+
+@check(points=2, likely="the mean is over values: a long prompt weighs more.")
+def test_lengths(answer):
+    """Prompts of different lengths"""
+    generator = torch.Generator().manual_seed(1832)
+    for lengths in ([1, 6, 2, 4], [5, 1], [2, 9, 2]):
+        expect_resampled(answer, lengths, generator)
 
 
 @check(points=3, likely="between has m prompts' means in it, within the rows of each.")

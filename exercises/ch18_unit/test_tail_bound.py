@@ -75,6 +75,19 @@ def test_error_and_bound(answer):
         expect_same(given, (p, v, kept), name="your arguments after the call")
 
 
+@check(points=1, likely="half of the mass, and two values that point away from each other.")
+def test_reached(answer):
+    """A row by hand in which the error is the bound"""
+    for long in (1.0, 3.0):
+        p = torch.tensor([0.5, 0.25, 0.25], dtype=torch.float64)
+        v = torch.tensor([[long], [-long], [-long]], dtype=torch.float64)
+        kept = torch.tensor([True, False, False])
+        mistakes = {"the kept weights are not renormalised": (long / 2, long)}
+        got = answer.tail_bound(p, v, kept)
+        # The output is 0, the kept one is ``long``, and half of the mass is dropped.
+        expect_same(got, (long, long), tolerance=1e-12, mistakes=mistakes, parts=PARTS)
+
+
 @check(points=2, likely="distances are taken from the dense output, sum p v.")
 def test_around(answer):
     """The bound around the dense output: it holds and moves with the values"""

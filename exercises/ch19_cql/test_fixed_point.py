@@ -76,5 +76,12 @@ def test_fixed_point(answer):
         expect_same(got, right, tolerance=1e-8, name=f"R + c (1 - softmax / p) of {name}")
         off = abs((share * (got - mean)).sum().item())
         expect(off < 1e-8, f"sum p Q differs from sum p R by {off:.3g} in {name}")
-    zero = torch.tensor([0.5, 0.5, 0.0], dtype=torch.float64)
-    expect_raises(answer.fixed_point, lucky[:3], zero, 0.75, mentions="share_a")
+
+
+@check(points=1, likely="an action without trials sinks for ever.")
+def test_refused(answer):
+    """A share of 0 is refused"""
+    mean = torch.tensor([0.9, 0.4, 0.3], dtype=torch.float64)
+    for share in ([0.5, 0.5, 0.0], [0.0, 1.0, 0.0]):
+        share = torch.tensor(share, dtype=torch.float64)
+        expect_raises(answer.fixed_point, mean, share, 0.75, mentions="share_a")

@@ -62,33 +62,43 @@ def test_counts_and_means(answer):
             expect_same(one, other, name="your argument after the call")
 
 
-@check(points=3, likely="what was never tried is no candidate, however good its Q looks.")
+Q = torch.tensor(
+    [[-0.5, -0.2, 0.0], [-1.0, -1.0, -2.0], [0.0, 0.0, 0.0], [-3.0, 5.0, -1.0]],
+    dtype=torch.float64,
+)
+COUNT = torch.tensor([[9, 4, 0], [3, 3, 6], [0, 0, 0], [2, 0, 1]], dtype=torch.float64)
+
+
+def expect_choice(answer, least, fallback, want):
+    """Compare the choice with the one written down."""
+    known = COUNT.sum(1) >= least
+    among = Q.masked_fill(COUNT == 0, -torch.inf).argmax(1)
+    mistakes = {
+        "actions that were never tried compete": torch.where(known, Q.argmax(1), fallback),
+        "every action needs `least` trials, not the state": torch.where(
+            COUNT.amin(1) >= least, among, fallback
+        ),
+    }
+    want = torch.tensor(want)
+    mistakes = {k: x for k, x in mistakes.items() if not torch.equal(x, want)}
+    given = Q.clone(), COUNT.clone()
+    got = answer.choose(*given, least, fallback)
+    name = f"the result for least {least}, fallback {fallback}"
+    expect_same(got, want, mistakes=mistakes, name=name)
+    expect_same(given, (Q, COUNT), name="your arguments after the call")
+
+
+@check(points=2, likely="what was never tried is no candidate, however good its Q looks.")
 def test_choice(answer):
     """All rewards are losses: a 0 that nobody tried is not the best"""
-    q = torch.tensor(
-        [[-0.5, -0.2, 0.0], [-1.0, -1.0, -2.0], [0.0, 0.0, 0.0], [-3.0, 5.0, -1.0]],
-        dtype=torch.float64,
-    )
-    count = torch.tensor(
-        [[9, 4, 0], [3, 3, 6], [0, 0, 0], [2, 0, 1]], dtype=torch.float64
-    )
-    for least, fallback, want in (
-        (1, 2, [1, 0, 2, 2]), (1, 1, [1, 0, 1, 2]), (3, 0, [1, 0, 0, 2]),
-        (4, 1, [1, 0, 1, 1]), (13, 0, [1, 0, 0, 0]), (14, 2, [2, 2, 2, 2]),
-    ):
-        mistakes = {
-            "actions that were never tried compete": torch.where(
-                count.sum(1) >= least, q.argmax(1), fallback
-            ),
-            "every action needs `least` trials, not the state": torch.where(
-                count.amin(1) >= least,
-                q.masked_fill(count == 0, -torch.inf).argmax(1), fallback
-            ),
-        }
-        want = torch.tensor(want)
-        mistakes = {k: x for k, x in mistakes.items() if not torch.equal(x, want)}
-        given = q.clone(), count.clone()
-        got = answer.choose(*given, least, fallback)
-        name = f"the result for least {least}, fallback {fallback}"
-        expect_same(got, want, mistakes=mistakes, name=name)
-        expect_same(given, (q, count), name="your arguments after the call")
+    expect_choice(answer, 1, 2, [1, 0, 2, 2])
+    expect_choice(answer, 1, 1, [1, 0, 1, 2])
+    expect_choice(answer, 3, 0, [1, 0, 0, 2])
+
+
+@check(points=2, likely="a state is known by all of its trials together.")
+def test_fallback(answer):
+    """States with too few trials"""
+    expect_choice(answer, 4, 1, [1, 0, 1, 1])
+    expect_choice(answer, 13, 0, [1, 0, 0, 0])
+    expect_choice(answer, 14, 2, [2, 2, 2, 2])
