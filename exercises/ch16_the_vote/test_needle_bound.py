@@ -12,8 +12,8 @@ EXERCISE = Exercise(
     difficulty=2,
     minutes=25,
     hints=(
-        "floor = (1 - eps) C / (C + D). What does it depend on besides eps: on C and D, or "
-        "only on their quotient?",
+        "What is left to the needle depends on eps and on how large D is beside C. Does it "
+        "depend on both numbers, or only on their quotient?",
         "Work with ln(D / C) from the start: torch.logsumexp of slack / tau, then add and "
         "subtract the rest. For the length, solve floor = wanted for D / C.",
         "floor = (1 - eps) * sigmoid(-ln(D / C)). The promise holds from "
