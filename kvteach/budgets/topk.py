@@ -54,8 +54,8 @@ def keys_per_head(entries, *scores):
     whole = isinstance(entries, Integral) and not isinstance(entries, bool)
     if not whole or entries < floor:
         raise ValueError(
-            f"entries: {entries!r} keys per head; {floor} must stay, "
-            f"legal are whole numbers {floor} .. {length} and above"
+            f"entries: {entries!r} keys per head; {floor} must stay, legal are whole "
+            f"numbers from {floor} on"
         )
     return min(int(entries), length)
 

@@ -37,7 +37,8 @@ class Again:
         keys = torch.cat([prefix.keys_bkmd, layer.keys[:, :, tail]], 2)
         values = torch.cat([prefix.values_bkmd, layer.values[:, :, tail]], 2)
         positions = torch.cat([prefix.entry_positions(), self._tail_positions(layer)], 2)
-        if self.entries >= keys.shape[2]:
+        paid = evict.charge(self.method, keys.shape[3]) if layer.rest is not None else 0
+        if self.entries - paid >= keys.shape[2]:
             return
         index = module.layer_idx
         views = [
@@ -49,8 +50,8 @@ class Again:
         ]
         scores = [evict.checked(self.method, self.method.score(v), index) for v in views]
         kept = [
-            evict.keep(self.method, [score], [view.values_ksd], self.entries,
-                       [self.places[index]], self.depth)[0]
+            evict.chosen(self.method, [score], [view.values_ksd], self.entries,
+                         [self.places[index]], self.depth)[0]
             for view, score in zip(views, scores)
         ]
         before = layer.rest
@@ -72,20 +73,25 @@ class Again:
 
 def make(plan):
     """The `Again` of a plan whose method evicts repeatedly, else None."""
-    if plan.method.every is None or not plan.evicts:
+    if plan.method.every is None or plan.limit is None:
         return None
     full = [window is None for window in plan.windows]
     places = tuple(sum(full[:i]) if whole else None for i, whole in enumerate(full))
-    return Again(plan.method, plan.entries[0], sum(full), places)
+    return Again(plan.method, plan.limit, sum(full), places)
 
 
-def require(method, kind, entries):
+def require(method, kind, prompts):
     """Raise where a method cannot evict while decoding."""
     every = method.every
     if every is None:
         return
     if isinstance(every, bool) or not isinstance(every, int) or every < 1:
         raise ValueError(f"every: {every!r}; need None or a number of tokens >= 1")
+    if prompts > 1:
+        raise NotImplementedError(
+            f"every: {prompts} prompts; sequences that evict while they decode are read one "
+            "at a time (fork makes copies of one)"
+        )
     for rule, what in ((method.score, "score"), (method.compensate, "compensation")):
         for need in ("second_pass", "hidden", "unrotates"):
             if getattr(rule, need, False):
@@ -107,8 +113,8 @@ def require(method, kind, entries):
             f"every: {every} tokens, but {method.name} ranks by {window} rows; "
             f"need at least {window}"
         )
-    if kind != "padded" or not isinstance(method.budget, Uniform) or len(set(entries)) > 1:
+    if kind != "padded" or not isinstance(method.budget, Uniform):
         raise NotImplementedError(
-            "every: evicting while decoding needs layers, heads and prompts that keep "
-            "equally many keys, in a padded store"
+            "every: evicting while decoding needs layers and heads that keep equally many "
+            "keys, in a padded store"
         )

@@ -32,8 +32,11 @@ def compress(
     question: ids [Tq] or [B, Tq] after the prompt. condition says what it may do:
     "visible", it is read before the eviction and ranks keys; "document", it is read
     before the eviction, but only document rows rank; "after", the eviction comes
-    first. store: "masked", "padded" or "ragged" instead of the method's own. chunk:
+    first. store: one of `kvteach.caches.store.KINDS` instead of the method's own. chunk:
     tokens read at a time, all by default.
+
+    A method with ``every`` evicts again while it decodes: after so many new tokens its
+    layers are brought back to the budget. That is for one prompt at a time.
 
     The last token before the eviction is never evicted: it is held out and read over
     the compressed cache, so every logit comes from what was kept. Layers with a

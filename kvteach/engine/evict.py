@@ -39,21 +39,23 @@ def keep(method, scores, values, entries, places, depth, loss_t=None):
     """
     if entries >= scores[0].shape[1]:
         return [torch.ones_like(score, dtype=torch.bool) for score in scores]
+    return chosen(method, scores, values, entries, places, depth, loss_t)
+
+
+def chosen(method, scores, values, entries, places, depth, loss_t=None):
+    """As `keep`, where something must go: what stands for it is paid for in any case."""
     spent = charge(method, values[0].shape[-1])
+    paid = f" ({spent} of them for what stands for evicted keys)" if spent else ""
+    whose = f"budget: {entries} keys per head{paid} for {method.name}"
     if entries <= spent:
-        raise ValueError(
-            f"budget: {entries} keys per head; {method.name} spends {spent} of them on what "
-            f"stands for the evicted keys, so it needs at least {spent + 1}"
-        )
+        raise ValueError(f"{whose}: at least one key more is needed")
     reads_values = getattr(method.budget, "reads_values", False)
     more = (values,) if reads_values else ()
     more += (loss_t,) if getattr(method.budget, "reads_loss", 0) else ()
     try:
         return method.budget(scores, entries - spent, places, depth, *more)
     except ValueError as error:
-        raise ValueError(
-            f"budget: {entries} keys per head for {method.name}: {error}"
-        ) from error
+        raise ValueError(f"{whose}: {error}") from error
 
 
 def rest(method, views, kept, scores, before=None):

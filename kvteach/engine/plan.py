@@ -39,6 +39,7 @@ class Plan:
     entries: list  # keys per KV head, mean over heads and layers; one per sequence
     rankings: list  # rows that may rank, one per sequence; None for all
     windows: list  # sliding window of each layer, None for full attention
+    limit: int | None = None  # what the budget allows, also above the prompt; None: all
 
     @property
     def lengths(self):
@@ -97,10 +98,13 @@ def make(model, tokens, method, budget, question, condition, attention_mask, sto
         pending_bt = torch.cat([pending_bt, asked_bt], 1)
     lengths = mask_bt.sum(1).tolist()
     compressed = windows.count(None)
-    entries = _entries(budget, method, lengths, model, compressed)
-    plan = Plan(method, kind, tokens_bt, mask_bt, pending_bt, entries, rankings, windows)
+    allowed = _allowed(budget, method, kind, lengths, model, compressed)
+    entries = [n if most is None else min(most, n) for most, n in zip(allowed, lengths)]
+    plan = Plan(
+        method, kind, tokens_bt, mask_bt, pending_bt, entries, rankings, windows, allowed[0]
+    )
     require_rows(plan)
-    again.require(method, kind, entries)
+    again.require(method, kind, len(lengths))
     return plan
 
 
@@ -176,14 +180,14 @@ def require_context(config, total):
 # --- the budget -------------------------------------------------------------------
 
 
-def _entries(budget, method, lengths, model, layers):
-    """Keys per KV head for each sequence, between 1 and its length."""
+def _allowed(budget, method, kind, lengths, model, layers):
+    """Keys per KV head that the budget allows each sequence, >= 1; None for all."""
     if method.score is None:
         if budget not in (None, 1, 1.0):
             raise ValueError(f"budget: {budget!r}, but {method.name} keeps everything; pass None")
-        return lengths
+        return [None] * len(lengths)
     if isinstance(budget, Bytes):
-        return [min(_from_bytes(budget, lengths, model, layers), n) for n in lengths]
+        return [_from_bytes(budget, method, kind, lengths, model, layers)] * len(lengths)
     if isinstance(budget, bool) or not isinstance(budget, Real) or not math.isfinite(budget):
         raise ValueError(
             f"budget: {budget!r}; need a share of the keys in (0, 1] (float), keys per head "
@@ -192,26 +196,33 @@ def _entries(budget, method, lengths, model, layers):
     if isinstance(budget, Integral):
         if budget < 1:
             raise ValueError(f"budget: {budget} keys per head; need at least 1")
-        return [min(int(budget), n) for n in lengths]
+        return [int(budget)] * len(lengths)
     if not 0 < budget <= 1:
         raise ValueError(f"budget: {budget}; a share of the keys lies in (0, 1]")
+    if budget == 1:
+        return [None] * len(lengths)
     # The small number lets 0.29 * 100 be the 29 that was meant.
     return [max(1, int(budget * n + 1e-9)) for n in lengths]
 
 
-def _from_bytes(budget, lengths, model, layers):
-    """Entries per head that fit: 2 D itemsize for key and value, 4 for a position."""
+def _from_bytes(budget, method, kind, lengths, model, layers):
+    """Entries per head that fit: 2 D itemsize for key and value, 4 for a position.
+
+    Pages are held whole, and the last one may be nearly empty.
+    """
     _, kv_heads, dim = account.shape(model.config)
     entry = 2 * dim * model.dtype.itemsize + 4
     per_entry = len(lengths) * layers * kv_heads * entry
+    spare = getattr(method.budget, "page", 16) if kind.startswith("paged") else 0
     if isinstance(budget.count, bool) or not isinstance(budget.count, Integral):
         raise ValueError(f"budget: {budget}; need a whole number of bytes")
-    if budget.count < per_entry:
+    least = "one key" if not spare else f"one key, and a page of {spare},"
+    if budget.count < per_entry * (1 + spare):
         raise ValueError(
-            f"budget: {budget}; one key per head takes {per_entry} bytes, "
-            f"{max(lengths)} keys take {per_entry * max(lengths)}"
+            f"budget: {budget}; {least} per head takes {per_entry * (1 + spare)} bytes, "
+            f"{max(lengths)} keys take {per_entry * (max(lengths) + spare)}"
         )
-    return int(budget.count) // per_entry
+    return int(budget.count) // per_entry - spare
 
 
 def require_rows(plan):

@@ -60,9 +60,11 @@ class Compressed:
     def logits(self, tokens=None):
         """Read ``tokens`` [n] or [B, n]; return logits [B, n + 1, vocabulary].
 
-        Entry 0 predicts the first of ``tokens``, the last what follows them. Positions
-        are those of the uncompressed text. Nothing is read without ``tokens`` when
-        the next-token logits are known already.
+        Entry 0 predicts the first of ``tokens``, the last what follows them; in a
+        sequence of a batch that ended before the others entry 0 follows its padding.
+        Positions are those of the uncompressed text. Nothing is read without ``tokens``
+        when the next-token logits are known already. Tokens read by one call see each
+        other; a session that evicts while decoding evicts after them, once.
         """
         new = self._continuation(tokens)
         count = 0 if new is None else new.shape[1]
@@ -93,7 +95,8 @@ class Compressed:
         """New token ids [B, n] after ``tokens`` [T] or [B, T], by ``model.generate``.
 
         options: those of transformers (max_new_tokens, do_sample, num_beams, ...). With
-        several beams or returned sequences the session itself stays where it was,
+        several beams or returned sequences the session itself stays where it was, also
+        where copies that evict while decoding go on, which may end at different times;
         otherwise it has then read everything but the newest token. Raises ValueError
         for options that the session sets itself, and for ways of decoding that read the
         prompt again (assistants, prompt lookup, guidance). With
@@ -119,7 +122,8 @@ class Compressed:
         return max(config.num_beams or 1, config.num_return_sequences or 1)
 
     def _generate(self, new, copies, options):
-        target = self if copies == 1 else self.fork()
+        goes_on = copies == 1 and (self.again is None or len(self.tokens_bt) == 1)
+        target = self if goes_on else self.fork()
         target._append(new)
         target._hold_one()
         before = target.tokens_bt.shape[1]
@@ -134,7 +138,7 @@ class Compressed:
                 **options,
             )
         sequences = output if isinstance(output, torch.Tensor) else output.sequences
-        if copies == 1:
+        if goes_on:
             target._append(sequences[:, before:], self._after_end(sequences[:, before:], options))
             target.last = None
         return sequences[:, before:] if output is sequences else output

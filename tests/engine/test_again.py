@@ -161,6 +161,7 @@ class _Again:
         ("h2o:every=8", NotImplementedError, "all rows"),
         ("adakv:every=64", NotImplementedError, "equally many"),
         ("pyramidkv:every=64", NotImplementedError, "equally many"),
+        ("certkv:every=64", NotImplementedError, "cannot take up more"),
         ("expected:every=600", NotImplementedError, "reads more"),
         ("kvzip:every=8", NotImplementedError, "reads more"),
         ("snapkv:every=8", ValueError, "64 rows"),
@@ -173,11 +174,51 @@ def test_what_cannot_evict_again_says_so(llama, method, error, words):
         engine.compress(llama, prompt(80), method, 20)
 
 
-def test_prompts_of_other_lengths_cannot_share_one_tail(llama):
-    mask = torch.ones(2, 60, dtype=torch.long)
-    mask[0, :20] = 0
-    with pytest.raises(NotImplementedError, match="equally many"):
-        engine.compress(llama, prompt(60, batch=2), "tova:every=1", 0.5, attention_mask=mask)
+def test_prompts_are_read_one_at_a_time(llama):
+    with pytest.raises(NotImplementedError, match="2 prompts"):
+        engine.compress(llama, prompt(60, batch=2), "tova:every=1", 0.5)
+
+
+def test_copies_that_end_at_different_times_leave_the_session_where_it_was(llama):
+    """What fills up a sequence that has ended must never be kept as a key."""
+    session = engine.compress(llama, prompt(60), "tova:every=1", 20).fork(4)
+    torch.manual_seed(0)
+    free = session.generate(max_new_tokens=24, do_sample=True)
+    end = int(free[0, 9])
+    torch.manual_seed(0)
+    ended = session.generate(max_new_tokens=24, do_sample=True, eos_token_id=end)
+    assert (ended[0, 10:] == 0).all() and (ended != 0).any(1).all()
+    alone = engine.compress(llama, prompt(60), "tova:every=1", 20)
+    later = prompt(20, seed=8)
+    got, expected = session.logits(later), alone.logits(later)
+    torch.testing.assert_close(got, expected.expand_as(got), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["tova:every=1", "snapkv:window=8,every=16"])
+def test_a_short_prompt_and_a_long_answer_stay_in_the_budget(llama, method):
+    session = engine.compress(llama, prompt(12), method, 40)
+    held = []
+    for token in prompt(200, seed=9):
+        session.logits(token[None])
+        held.append(session.held_bytes())
+    layer = session.cache.layers[0]
+    assert layer.prefix.keys_bkmd.shape[2] == 39
+    assert max(held[100:]) <= max(held[:100])
+    long = engine.compress(llama, prompt(100), method, 40)
+    long.logits(prompt(1, seed=9))
+    assert layer.length <= 17 and long.cache.layers[0].prefix.keys_bkmd.shape[2] == 39
+
+
+def test_a_memory_is_paid_for_from_its_first_moment(llama):
+    """Budget 40, slot of one: 39 keys and no slot are the most before it is needed."""
+    session = engine.compress(llama, prompt(12), "tangent:window=8,every=8", 40)
+    for token in prompt(60, seed=3):
+        session.logits(token[None])
+        for layer in session.cache.layers:
+            slots = 0 if layer.rest is None else 1
+            held = layer.prefix.keys_bkmd.shape[2]
+            assert held + slots + 1 <= 40 + (8 if layer.rest is None else 0)
+    assert layer.rest is not None and held == 38
 
 
 def test_sinks_stay_inside_the_budget():

@@ -7,7 +7,7 @@ import functools
 
 import pytest
 import torch
-from engine_models import SHAPE, kept_sets, masked_dense_logits, prompt
+from engine_models import SHAPE, kept_sets, masked_dense_logits, prompt, tiny
 from transformers import AutoModelForCausalLM, LlamaConfig
 
 from kvteach import engine, methods
@@ -101,3 +101,12 @@ def test_no_more_bytes_than_promised():
     assert parts["keys"] + parts["values"] <= session.ledger.nominal
     pages_held = parts["keys"] // (16 * 8 * 4)
     assert parts["table"] + parts["firsts"] + parts["lengths"] <= 8 * pages_held + 4 * 4 * 2
+
+
+@pytest.mark.parametrize("count", [30_000, 40_001, 60_000])
+def test_bytes_hold_with_a_last_page_that_is_nearly_empty(count):
+    """A page is held whole: a budget in bytes leaves room for it."""
+    session = engine.compress(tiny("llama"), prompt(130), "page-entrokv", engine.Bytes(count))
+    assert count / 2 < session.held_bytes() <= count
+    with pytest.raises(ValueError, match="one key, and a page of 16, per head takes"):
+        engine.compress(tiny("llama"), prompt(130), "page-entrokv", engine.Bytes(5_000))
