@@ -1,9 +1,10 @@
 """CompilerKV on the bundled model: what its tables are worth, agree on, and cost.
 
-    python benchmarks/compilerkv.py CALIBRATION               # all parts
-    python benchmarks/compilerkv.py CALIBRATION agreement     # one of them
+    python benchmarks/compilerkv.py               # all parts
+    python benchmarks/compilerkv.py agreement     # one of them
 
-CALIBRATION: a folder that `kvteach compile compilerkv` filled. Parts: ``ablation``
+Tables are fitted to the records in benchmarks/results/compilerkv_calibration/, or in
+--calibration FOLDER, as `kvteach compile compilerkv` leaves it. Parts: ``ablation``
 (losses of held-out prompts under each table), ``agreement`` (rank correlation of head
 reliability between corpora and between halves, noise of one prompt), ``overhead`` (prefill
 and compression of 2,048 tokens over SnapKV's). Results are merged into
@@ -23,6 +24,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import torch
 
 from kvteach import corpora, engine, methods, models
@@ -30,9 +32,9 @@ from kvteach.budgets.risk_gate import RiskGate
 from kvteach.compile import policy, records, rollouts, texts
 from kvteach.rows.statistics import bootstrap_documents, spearman
 from kvteach.scores.stabilised import Stabilised
-from kvteach.shards import Shards
 
 RESULTS = Path(__file__).parent / "results" / "compilerkv.json"
+CALIBRATION = RESULTS.with_name("compilerkv_calibration")
 PUBLISHED = {"agreement between corpora": 0.90}
 THINNED = 3
 """Rollouts that are left of each prompt's 21 where the log is made uneven."""
@@ -41,7 +43,7 @@ THINNED = 3
 def calibration(folder):
     """The plan and the records of a folder."""
     plan = records.Plan.from_json((folder / "plan.json").read_text())
-    table = Shards(folder, "records", plan.prompts).merge()
+    table = pq.read_table(folder / "records.parquet")
     full = torch.from_numpy(table["full"].to_numpy().copy())
     return plan, policy.Records.of(table), full
 
@@ -265,8 +267,8 @@ def main():
     """Run the parts that were named, all by default."""
     parts = ("agreement", "ablation", "overhead")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("calibration", type=Path)
-    parser.add_argument("parts", nargs="*", choices=[*parts, []], default=parts)
+    parser.add_argument("--calibration", type=Path, default=CALIBRATION)
+    parser.add_argument("parts", nargs="*", choices=[*parts, []])
     parser.add_argument("--documents", type=int, default=60)
     parser.add_argument("--rounds", type=int, default=5)
     args = parser.parse_args()
@@ -275,8 +277,8 @@ def main():
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     results["calibration"] = {
         k: v for k, v in dataclasses.asdict(plan).items() if k != "texts"
-    }
-    for part in args.parts:
+    } | {"prompts": len(found.prompt_n.unique())}
+    for part in args.parts or parts:
         if part == "agreement":
             results[part] = agreement(plan, found, full)
         elif part == "ablation":
