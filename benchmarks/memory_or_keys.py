@@ -1,6 +1,6 @@
 """What CORE's memory is worth to later queries, beside as many bytes of real keys.
 
-    python benchmarks/memory_or_keys.py      # about four minutes of one core
+    python benchmarks/memory_or_keys.py      # about three minutes of one core
 
 Attention of the bundled model on speeches of 1900 to 1949, to which neither student nor
 memory was fitted. All but the last 64 tokens are the prompt; the shipped student chooses
@@ -31,7 +31,7 @@ from kvteach.evaluate.atlas import intervals
 
 RESULTS = Path(__file__).parent / "results" / "memory_or_keys.json"
 LATER = 64
-LENGTHS = {720: 12, 1984: 6}  # prompt tokens: speeches
+LENGTHS = {720: 10, 1984: 5}  # prompt tokens: speeches
 SHARES = (0.75, 0.5, 0.25, 0.1, 0.05)
 
 
