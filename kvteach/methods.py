@@ -8,8 +8,10 @@ import ast
 import dataclasses
 import functools
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from kvteach.budgets import tables
 from kvteach.budgets.adakv import AdaKV
 from kvteach.budgets.chunks import WholeChunks
 from kvteach.budgets.contour import ContourKV
@@ -17,6 +19,7 @@ from kvteach.budgets.dispersion import Dispersion
 from kvteach.budgets.headkv import HeadKV
 from kvteach.budgets.pages import WholePages
 from kvteach.budgets.pyramid import PyramidKV
+from kvteach.budgets.risk_gate import RiskGate
 from kvteach.budgets.uniform import Uniform
 from kvteach.budgets.widest import Widest
 from kvteach.compensate.latent_memory import LatentMemory
@@ -36,6 +39,7 @@ from kvteach.scores.kvzap import KVzap
 from kvteach.scores.kvzip import KVzip
 from kvteach.scores.pooled import Pooled
 from kvteach.scores.snapkv import SnapKV
+from kvteach.scores.stabilised import Stabilised
 from kvteach.scores.streaming import StreamingLLM
 from kvteach.scores.tova import TOVA
 
@@ -75,6 +79,21 @@ def _core():
 def _shipped_memory():
     """Read once, so that equal methods are equal."""
     return fitted.read(fitted.shipped("core"))
+
+
+def _compilerkv():
+    """CompilerKV with the tables that ship for the bundled model."""
+    return Method(
+        "compilerkv", Stabilised(), RiskGate(_shipped_tables()), "padded",
+        "yang2026compilerkv",
+        "tables of 5 x 2 bins, compiled by this library; the last token stays",
+    )
+
+
+@functools.cache
+def _shipped_tables():
+    """Read once, so that equal methods are equal."""
+    return tables.load()
 
 
 SINKS_STAY = Uniform(sinks=4)
@@ -130,12 +149,13 @@ _CHOICES = (
     Method("coverage", Coverage(), SINKS_STAY, "padded", "liu2026core",
            "CORE's teacher itself, on the last 128 rows, without its memory"),
     _core,
+    _compilerkv,
 )
 
-FITTED = ("headkv", "fastkvzip", "kvzap", "core")
+FITTED = ("headkv", "fastkvzip", "kvzap", "core", "compilerkv")
 """Methods that read what was fitted to the bundled model, unless they are given a file of
 `kvteach compile`: headkv:importance=FILE, fastkvzip:gates=FILE, kvzap:network=FILE,
-core:network=FILE,weights=FILE."""
+core:network=FILE,weights=FILE, compilerkv:tables=FILE."""
 
 _FILES = {
     (HeadKV, "importance"): head_importance.load,
@@ -143,6 +163,7 @@ _FILES = {
     (KVzap, "network"): kvzap.load,
     (Indexer, "network"): indexer.load,
     (LatentMemory, "weights"): fitted.read,
+    (RiskGate, "tables"): tables.load,
 }
 """Parameters of rules that may be given as the path of a file."""
 
@@ -207,8 +228,15 @@ def _with(rule, name, value):
     """The rule with one field changed, read from a file where it is the path of one."""
     read = _FILES.get((type(rule), name))
     if isinstance(value, str) and read is not None:
-        value = read(value)
+        path = Path(value)
+        value = _read_once(read, value, path.stat().st_mtime_ns if path.is_file() else None)
     return dataclasses.replace(rule, **{name: value})
+
+
+@functools.lru_cache(maxsize=16)
+def _read_once(read, path, changed):
+    """What a file holds, the same object as long as it does not change."""
+    return read(path)
 
 
 def _fields(rule):

@@ -10,6 +10,9 @@ from kvteach import engine, methods, models
 
 ENTRIES = 160  # above every method's floor of what must stay, on 400 tokens
 
+LEAST = {"compilerkv": 0.25}
+"""Elastic selection leaves out what is below its threshold: the share that it must use."""
+
 
 @pytest.fixture(scope="module")
 def text(speech):
@@ -24,7 +27,7 @@ def session(request, bundled, text):
 def test_bytes_stay_within_three_percent_of_the_budget(session):
     """Pages come whole, the last one too, of which the held-out token leaves a part free."""
     most = 1.03 if session.method != "page-entrokv" else 1.03 + 16 / ENTRIES
-    assert 0.9 < session.ledger.overhead <= most
+    assert LEAST.get(session.method, 0.9) < session.ledger.overhead <= most
     assert session.ledger.compressed == session.held_bytes() or session.cache.layers[0].length
 
 
@@ -34,7 +37,7 @@ def test_it_evicts_and_never_more_than_asked(session):
     counts += 0 if rule is None else rule.charge(64)  # bytes that keys could have had
     assert counts.shape == (30, 3)
     assert counts.sum() <= 90 * ENTRIES
-    assert counts.sum() > 85 * ENTRIES
+    assert counts.sum() > LEAST.get(session.method, 85 / 90) * 90 * ENTRIES
     assert counts.max() <= 400 + (0 if rule is None else rule.charge(64))
 
 
