@@ -172,7 +172,7 @@ def agreement(plan, found, full):
     corpus = found.corpus_n
     parts = {"between corpora": [(corpus == 0, corpus == 1)], "between halves of all": [],
              "between halves of english": [], "between halves of code": []}
-    for _ in range(20):
+    for _ in range(8):
         for name, pool in (("all", corpus >= 0), ("english", corpus == 0),
                            ("code", corpus == 1)):
             prompts = found.prompt_n[pool].unique()
