@@ -62,5 +62,5 @@ def test_memory_and_eviction_survive_a_file(bundled, text, tmp_path):
 
 
 def test_too_small_a_budget_names_what_the_memory_costs(bundled, text):
-    with pytest.raises(ValueError, match="spends 33 of them"):
+    with pytest.raises(ValueError, match="33 of them for what stands for evicted keys"):
         engine.compress(bundled.model, text[:PROMPT], "core", 30)
