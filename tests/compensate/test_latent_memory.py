@@ -1,5 +1,6 @@
 """The latent memory: its recurrence, its norms, its storage, its read, its refusals."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -7,7 +8,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kvteach import methods
 from kvteach.compensate.latent_memory import EPSILON, NAMES, LatentMemory, Memory, evicted_mass
+from kvteach.scores import observe
 from kvteach.scores.layer import Layer
 
 K, R, D, F, G = 2, 3, 6, 9, 5
@@ -60,10 +63,10 @@ def made_layer(generator, length=24, size=1.0, dtype=torch.float32, index=0):
     return layer, kept_ks, score_ks
 
 
-def by_loops(phi_fd, rounds, head, gamma):
+def by_loops(phi_fd, rounds, head, gamma, dim=D):
     """M, b and Z of one head as nested sums in float64: nothing recursive, no C."""
     last = len(rounds) - 1
-    top = torch.zeros(len(phi_fd), D, dtype=torch.float64)
+    top = torch.zeros(len(phi_fd), dim, dtype=torch.float64)
     squares = torch.zeros(len(phi_fd), dtype=torch.float64)
     total = 0.0
     for t, (layer, kept_ks, score_ks) in enumerate(rounds):
@@ -317,3 +320,36 @@ def test_refusals(generator):
         LatentMemory(weights)(*made_layer(generator, index=4))
     with pytest.raises(ValueError, match="dimension 8"):
         LatentMemory(made_weights(generator, dim=8))(*made_layer(generator))
+
+
+def test_bounds_and_recursion_on_real_rows(bundled, speech):
+    """The shipped memory, three layers: two evictions of the same text's two halves.
+
+    Float32 sums of 200 products with keys of length 20: 1e-4 of the largest entry.
+    """
+    rule = methods.get("core").compensate
+    generator = generator_of(14)
+    for layer in observe.layers(bundled.model, speech[:384], [0, 13, 29]):
+        rounds = []
+        for part in (slice(0, 192), slice(192, 384)):
+            half = replace(layer, queries_htd=layer.queries_htd[:, part],
+                           keys_ksd=layer.keys_ksd[:, part], values_ksd=layer.values_ksd[:, part])
+            score_ks = half.weights(191, 192)[:, 0].log().view(3, 3, -1).mean(1)
+            score_ks[:, -1] = torch.inf
+            kept_ks = torch.rand(3, 192, generator=generator) < 0.25
+            kept_ks[:, -1] = True
+            rounds.append((half, kept_ks, score_ks))
+        memory = written(rule, rounds)
+        read = memory.read(layer.queries_htd[:, -16:].reshape(1, 3, -1, 64))
+        top, _ = explicit(memory)
+        for head in range(3):
+            phi = memory.learned["phi"][head]
+            want, squares, mass = by_loops(phi, rounds, head, rule.gamma, 64)
+            close(top[head], want, 1e-4)
+            close(explicit(memory)[1][head], squares, 1e-4)
+            away = [(one.keys_ksd[head][~kept[head]], one.values_ksd[head][~kept[head]])
+                    for one, kept, _ in rounds]
+            longest = max(float(v.norm(dim=1).max()) for _, v in away)
+            feature = max(float((k @ phi.T).norm(dim=1).max()) for k, _ in away)
+            assert top[head].norm() <= feature * longest * (1 + SUMS)
+            assert read[0, head].norm(dim=-1).max() <= 8 * longest * (1 + SUMS)
