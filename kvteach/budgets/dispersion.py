@@ -24,7 +24,7 @@ class Dispersion:
     solves it: one price, a repair by single keys, and then what is exactly optimal.
 
     scope: "layer" divides each layer's budget among its heads; "model" divides one
-      budget among all heads of the model. The published text does not say which.
+    budget among all heads of the model. The published text does not say which.
     refine: False stops after the repair, as published.
 
     Reads values, so it is called with them. Cost a layer: one sort, O(K S D) float64.
