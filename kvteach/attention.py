@@ -76,6 +76,11 @@ def sdpa(module, query, key, value, attention_mask, scaling, **others):
     return attend(module, query, key, value, attention_mask, scaling=scaling, **others)
 
 
+def soft_capped(logits, softcap):
+    """softcap * tanh(logits / softcap), or the logits where there is no cap."""
+    return logits if softcap is None else softcap * torch.tanh(logits / softcap)
+
+
 def visible_keys(attention_mask, positions, length):
     """Which of ``length`` keys the queries of one document may see, [n, S] bool.
 

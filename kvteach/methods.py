@@ -71,29 +71,17 @@ def _core():
     return Method(
         "core", Indexer(), SINKS_STAY, "padded", "liu2026core",
         "a student and a memory of one head's keys, trained by this library",
-        LatentMemory(_shipped_memory()), every=128,
+        LatentMemory(_file(fitted.read, fitted.shipped("core"))), every=128,
     )
-
-
-@functools.cache
-def _shipped_memory():
-    """Read once, so that equal methods are equal."""
-    return fitted.read(fitted.shipped("core"))
 
 
 def _compilerkv():
     """CompilerKV with the tables that ship for the bundled model."""
     return Method(
-        "compilerkv", Stabilised(), RiskGate(_shipped_tables()), "padded",
+        "compilerkv", Stabilised(), RiskGate(_file(tables.load, tables.SHIPPED)), "padded",
         "yang2026compilerkv",
         "tables of 5 x 2 bins, compiled by this library; the last token stays",
     )
-
-
-@functools.cache
-def _shipped_tables():
-    """Read once, so that equal methods are equal."""
-    return tables.load()
 
 
 SINKS_STAY = Uniform(sinks=4)
@@ -228,14 +216,18 @@ def _with(rule, name, value):
     """The rule with one field changed, read from a file where it is the path of one."""
     read = _FILES.get((type(rule), name))
     if isinstance(value, str) and read is not None:
-        path = Path(value)
-        value = _read_once(read, value, path.stat().st_mtime_ns if path.is_file() else None)
+        value = _file(read, value)
     return dataclasses.replace(rule, **{name: value})
+
+
+def _file(read, path):
+    """What a file holds, the same object while it does not change: methods compare."""
+    path = Path(path)
+    return _read_once(read, path, path.stat().st_mtime_ns if path.is_file() else None)
 
 
 @functools.lru_cache(maxsize=16)
 def _read_once(read, path, changed):
-    """What a file holds, the same object as long as it does not change."""
     return read(path)
 
 

@@ -10,6 +10,7 @@ file leaves that out, so that equal plans give equal bytes.
 
 import json
 import os
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,10 +24,43 @@ class PlanError(ValueError):
 _PROVENANCE = b"kvteach"
 
 
+class JsonPlan:
+    """What a frozen dataclass of tuples and plain values needs to be a folder's plan.
+
+    ``noun``: what its field ``texts`` lists, in messages.
+    """
+
+    noun = "documents"
+
+    def to_json(self):
+        """The plan as text."""
+        return json.dumps(asdict(self), indent=1) + "\n"
+
+    @classmethod
+    def from_json(cls, text):
+        """The plan that `to_json` wrote."""
+        data = json.loads(text)
+        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
+
+    def difference(self, other):
+        """The first field in which two plans differ, as words; "" when none does."""
+        for field in fields(self):
+            mine, theirs = getattr(self, field.name), getattr(other, field.name)
+            if mine != theirs:
+                if field.name == "texts":
+                    return self.other_texts(theirs)
+                return f"{field.name} {theirs!r}, asked for {mine!r}"
+        return ""
+
+    def other_texts(self, theirs):
+        """Words for texts that differ."""
+        return f"other {self.noun}"
+
+
 def open_folder(folder, plan, noun):
     """Write the plan into ``folder``, or check that it already holds this one.
 
-    plan: has ``to_json``, ``from_json`` and ``difference``. noun: what a folder of such
+    plan: a `JsonPlan`. noun: what a folder of such
     a plan is called in messages. Raises PlanError when the folder holds another plan, or
     other files.
     """

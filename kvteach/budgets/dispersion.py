@@ -14,12 +14,12 @@ from kvteach.budgets.topk import keys_per_head, top_k
 class Dispersion:
     """The counts whose evicted values are summarised best, by their dispersion.
 
-        c_h(b) = m_h(b) sqrt( sum_{j in R} r_j ||v_j - vbar||^2 ),   c_h(b >= n) = 0
+        c_h(b) = m_h(b) sqrt( sum_{j in E} r_j ||v_j - vbar||^2 ),   c_h(b >= n) = 0
         minimise sum_h c_h(b_h)   subject to   sum_h b_h = K entries, exactly
 
-    A head's keys are ranked by score; R are all but the first b of those that are not
-    forced, pi_j their scores over the sum of all such scores, m_h(b) = sum_R pi_j,
-    r_j = pi_j / m_h(b), vbar = sum_R r_j v_j. Keys of score +inf stay and are no part
+    A head's keys are ranked by score; E are all but the first b of those that are not
+    forced, pi_j their scores over the sum of all such scores, m_h(b) = sum_E pi_j,
+    r_j = pi_j / m_h(b), vbar = sum_E r_j v_j. Keys of score +inf stay and are no part
     of pi. A head whose scores are all 0 counts its keys alike. `multiplier.divide`
     solves it: one price, a repair by single keys, and then what is exactly optimal.
 
@@ -65,7 +65,7 @@ class Dispersion:
 def cost_curve(score_s, values_sd):
     """c(b) of one head for b = 0 .. n kept keys of the n not forced: [n + 1] float64.
 
-    With M(b) = sum_R pi_j ||v_j - vbar||^2, c(b) = sqrt(m(b) M(b)). Key j joins the
+    With M(b) = sum_E pi_j ||v_j - vbar||^2, c(b) = sqrt(m(b) M(b)). Key j joins the
     tail behind it, of mass m and mean vbar, and adds pi_j m / (pi_j + m) ||v_j - vbar||^2
     to M (Chan, Golub and LeVeque): terms >= 0, so nothing cancels, and c never rises.
     """

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import torch
 
-_SHIPPED = (
+SHIPPED = (
     Path(__file__).parents[1] / "scores/weights/compilerkv-smollm2-135m-instruct.safetensors"
 )
+"""Tables of the bundled model."""
 _TENSORS = ("head_blk", "gate_blep", "entropy_edges", "perplexity_edges")
 
 
@@ -95,7 +96,7 @@ def load(path=None, model=None):
     """
     from safetensors import SafetensorError, safe_open
 
-    path = _SHIPPED if path is None else Path(path)
+    path = SHIPPED if path is None else Path(path)
     try:
         with safe_open(path, "pt") as file:
             known = json.loads(file.metadata()["kvteach"])

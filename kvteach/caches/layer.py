@@ -9,7 +9,7 @@ evicted ones, the *rest* (`kvteach.compensate`).
 import torch
 from transformers.cache_utils import CacheLayerMixin
 
-from kvteach.caches.store import capped
+from kvteach.attention import soft_capped
 
 _ROWS = 128  # queries attended to at a time: bounds the memory of a long second turn
 _SLACK = 64  # least room for new tokens, in tokens
@@ -131,7 +131,7 @@ class CompressedLayer(CacheLayerMixin):
             tile = queries[:, :, first : first + _ROWS]
             count = tile.shape[2]
             tile = tile.reshape(segments, -1, dim)
-            logits = capped(torch.bmm(tile, keys), softcap)
+            logits = soft_capped(torch.bmm(tile, keys), softcap)
             if visible is not None:
                 hidden = ~visible[:, :, first : first + count]
                 logits = logits.view(batch, heads, count, -1).masked_fill(hidden, -torch.inf)

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
+from kvteach.attention import soft_capped
+
 KINDS = ("masked", "padded", "ragged", "paged", "paged-layer")
 
 
@@ -103,7 +105,7 @@ class Dense:
         """
         keys_gmd = _like(self.keys_bkmd, queries_gxd).flatten(0, 1)
         values_gmd = _like(self.values_bkmd, queries_gxd).flatten(0, 1)
-        logits = capped(torch.bmm(queries_gxd, keys_gmd.transpose(1, 2)), softcap)
+        logits = soft_capped(torch.bmm(queries_gxd, keys_gmd.transpose(1, 2)), softcap)
         if self.mask_bkm is not None:
             logits = logits.masked_fill(~self.mask_bkm.flatten(0, 1)[:, None], -torch.inf)
         weights = torch.cat((logits, tail_logits), 2).softmax(2)
@@ -208,18 +210,13 @@ def attend_views(views, queries_gxd, tail_logits, tail_values, softcap):
     for (keys_dn, values_nd, hidden_n), queries_xd, logits_xt, values_td in zip(
         views, queries_gxd.unbind(), tail_logits.unbind(), tail_values.unbind()
     ):
-        logits = capped(queries_xd.mm(_like(keys_dn, queries_xd)), softcap)
+        logits = soft_capped(queries_xd.mm(_like(keys_dn, queries_xd)), softcap)
         if hidden_n is not None:
             logits = logits.masked_fill(hidden_n, -torch.inf)
         weights = torch.cat((logits, logits_xt), 1).softmax(1)
         kept, tail = weights.split_with_sizes((keys_dn.shape[1], logits_xt.shape[1]), 1)
         outputs.append(torch.addmm(tail.mm(values_td), kept, _like(values_nd, queries_xd)))
     return torch.stack(outputs)
-
-
-def capped(logits, softcap):
-    """softcap * tanh(logits / softcap), or the logits where there is no cap."""
-    return logits if softcap is None else softcap * torch.tanh(logits / softcap)
 
 
 def _like(stored, computing):

@@ -12,7 +12,7 @@ from kvteach.compensate.tail_slot import Slots, narrow
 class FittedSlot:
     """One slot a head with key and bias from ridge regression; returns `Slots`.
 
-    With y = log sum_R exp(q k_j) of the queries q of the last ``window`` rows that may
+    With y = log sum_E exp(q k_j) of the queries q of the last ``window`` rows that may
     rank, and kbar, vbar the plain means of the evicted keys and values:
 
         minimise over k and b   mean (q k + b - y)^2 + ridge s ||k - kbar||^2

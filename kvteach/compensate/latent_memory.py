@@ -16,6 +16,8 @@ from typing import Any
 
 import torch
 
+from kvteach.compensate.tail_slot import narrow
+
 EPSILON = 1e-8
 SMALL = 1e-6  # shares nearer to 0 or 1 have no useful logarithm in float32
 NAMES = (
@@ -96,8 +98,8 @@ class LatentMemory:
             squares = _mixed(parts, before.norms_bkf[0].float().square(), squares)
         share_k = total_k / (total_k + 1 - mass_k) if self.by_share else None
         return Memory(
-            _narrow(moments, layer.keys_ksd)[None],
-            _narrow(squares.sqrt(), layer.keys_ksd)[None],
+            narrow(moments, layer.keys_ksd)[None],
+            narrow(squares.sqrt(), layer.keys_ksd)[None],
             total_k[None],
             None if share_k is None else share_k[None],
             learned,
@@ -231,9 +233,3 @@ def evicted_mass(kept_ks, score_ks):
 def _mixed(parts, old, new):
     one, other = (part.view((-1,) + (1,) * (new.dim() - 1)) for part in parts)
     return one * old + other * new
-
-
-def _narrow(wide, like):
-    """In the dtype that keys are stored in; what it cannot hold saturates."""
-    most = torch.finfo(like.dtype).max
-    return wide.clamp(-most, most).to(like.dtype)

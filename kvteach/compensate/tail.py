@@ -2,12 +2,14 @@
 
 Everything is float32 with leading dimension K; X counts R queries of each row, already
 multiplied by the scaling. To a query q the tail is what one key would be that has the
-logit log sum_R exp(l_j) and the value sum_R exp(l_j) v_j / sum_R exp(l_j).
+logit log sum_E exp(l_j) and the value sum_E exp(l_j) v_j / sum_E exp(l_j).
 """
 
 from dataclasses import dataclass
 
 import torch
+
+from kvteach.attention import soft_capped
 
 _ROWS = 128  # read together
 
@@ -43,7 +45,7 @@ class Tail:
     def logits(self, queries_kxd):
         """Logits of the tail, [K, X, S], -inf for what is not in it."""
         dots = queries_kxd @ self.keys_ksd.transpose(1, 2)
-        return capped(dots, self.softcap) + self.bias_ks[:, None]
+        return soft_capped(dots, self.softcap) + self.bias_ks[:, None]
 
     def older(self, layer, count):
         """What is in the tail and older than the ``count`` last ranking rows, [K, S].
@@ -68,7 +70,7 @@ class Tail:
             last = min(first + _ROWS, end)
             queries_kxd = queries(layer, first, last)
             dots = queries_kxd @ self.keys_ksd.transpose(1, 2)
-            logits = capped(dots, self.softcap) + bias_ks[:, None]
+            logits = soft_capped(dots, self.softcap) + bias_ks[:, None]
             row_t = torch.arange(first, last, device=logits.device)
             row_x = row_t.repeat(layer.group_size)
             place = torch.arange(layer.length, device=logits.device)
@@ -82,11 +84,6 @@ def queries(layer, first, last):
     kv_heads, _, dim = layer.keys_ksd.shape
     rows_htd = layer.queries_htd[:, first - offset : last - offset].float()
     return (rows_htd * layer.scaling).reshape(kv_heads, -1, dim)
-
-
-def capped(logits, softcap):
-    """softcap * tanh(logits / softcap), or the logits where there is none."""
-    return logits if softcap is None else softcap * torch.tanh(logits / softcap)
 
 
 def shares(logits):

@@ -14,20 +14,21 @@ from dataclasses import dataclass
 
 import torch
 
-from kvteach.compensate.tail import Tail, capped
+from kvteach.attention import soft_capped
+from kvteach.compensate.tail import Tail
 
 
 @dataclass(frozen=True)
 class TailSlot:
     """One slot a head at the weighted centroids of its evicted keys; returns `Slots`.
 
-        key sum_R r_j k_j,   value sum_R r_j v_j,   bias 0, H(r) or log |R|
+        key sum_E r_j k_j,   value sum_E r_j v_j,   bias 0, H(r) or log |E|
 
     weights: "score", r_j in proportion to the scores, as published; "alike", plain
       means. A tail whose scores are all 0 is weighted alike.
     bias: "none", as published; "entropy", H(r) = - sum r_j log r_j, which makes the
       slot exact for every row whose weights on the tail are in proportion to r and
-      never too heavy for any row; "count", log |R|, the same for equal weights.
+      never too heavy for any row; "count", log |E|, the same for equal weights.
 
     State: 2 D numbers a KV head in the model's dtype and the bias, float32. Cost 4 S D
     FLOP a head. Source: CertKV (arXiv 2608.21541), known from summaries; biases are
@@ -98,7 +99,7 @@ class Slots:
         dtype = queries_gxd.dtype
         state = self.tensors().values()
         keys_gmd, values_gmd, bias_gm = (t.flatten(0, 1).to(dtype) for t in state)
-        logits = capped(queries_gxd @ keys_gmd.transpose(1, 2), softcap)
+        logits = soft_capped(queries_gxd @ keys_gmd.transpose(1, 2), softcap)
         return logits + bias_gm[:, None], values_gmd
 
     def outside(self, queries_gxd):

@@ -1,6 +1,6 @@
 """A slot for queries not yet seen: the tail's tangent at the mean recent query.
 
-The evicted keys act on a query q through f(q) = log sum_R exp(q k_j), a convex
+The evicted keys act on a query q through f(q) = log sum_E exp(q k_j), a convex
 function, and a slot through the affine q k + b. The highest affine functions that stay
 below f are its tangents: the one at q0 has the key and bias
 
@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import torch
 
-from kvteach.compensate.tail import Tail, capped, shares
+from kvteach.attention import soft_capped
+from kvteach.compensate.tail import Tail, shares
 from kvteach.compensate.tail_slot import Slots, narrow
 
 LIFTS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -94,7 +95,7 @@ class TangentSlot:
         keys_kmd = narrow(share_kms @ tail.keys_ksd, layer.keys_ksd)
         values_kmd = narrow(share_kms @ tail.values_ksd, layer.values_ksd)
         own_km = query_k1d @ keys_kmd.float().transpose(1, 2)
-        bias_km = logits_kms.logsumexp(2) - capped(own_km, layer.softcap)[:, 0]
+        bias_km = logits_kms.logsumexp(2) - soft_capped(own_km, layer.softcap)[:, 0]
         return Slots(keys_kmd[None], values_kmd[None], bias_km[None])
 
 

@@ -7,15 +7,15 @@ as even as it can be, which conservative learning needs: see `kvteach.compile.cq
 """
 
 import hashlib
-import json
 import time
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import torch
 
 from kvteach.compile import rollouts, texts
+from kvteach.shards import JsonPlan
 
 HEAD_WEIGHTS = tuple(round(0.8 + 0.025 * i, 3) for i in range(29))
 """Weights that a head may get."""
@@ -27,7 +27,7 @@ EVEN = len(HEAD_WEIGHTS) * len(CORPORA)
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(JsonPlan):
     """Everything that decides what the records will be."""
 
     identity: str
@@ -42,6 +42,8 @@ class Plan:
     sources: tuple
     texts: tuple  # SHA-256 of each prompt's ids
     versions: dict
+
+    noun = "texts"
 
     def turn(self, index):
         """(corpus, budget, how many prompts had both before) of prompt ``index``."""
@@ -59,26 +61,6 @@ class Plan:
             )
         ]
         return dealt[0].reshape(self.rollouts, layers, kv_heads), dealt[1]
-
-    def to_json(self):
-        """The plan as text."""
-        return json.dumps(asdict(self), indent=1) + "\n"
-
-    @classmethod
-    def from_json(cls, text):
-        """The plan that `to_json` wrote."""
-        data = json.loads(text)
-        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
-
-    def difference(self, other):
-        """The first field in which two plans differ, as words; "" when none does."""
-        for field in fields(self):
-            mine, theirs = getattr(self, field.name), getattr(other, field.name)
-            if mine != theirs:
-                if field.name == "texts":
-                    return "other texts"
-                return f"{field.name} {theirs!r}, asked for {mine!r}"
-        return ""
 
 
 def make_plan(

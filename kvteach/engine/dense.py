@@ -4,8 +4,8 @@ import torch
 from transformers.cache_utils import DynamicSlidingWindowLayer
 
 from kvteach import attention
+from kvteach.attention import soft_capped
 from kvteach.caches import account
-from kvteach.caches.store import capped
 
 _ROWS = 256
 
@@ -29,7 +29,7 @@ def _tile(query, key, value, mask, scaling, softcap, first):
     total, length = query.shape[2], key.shape[2]
     kv_heads = key.shape[1]
     rows = query[:, :, first : first + _ROWS].float().unflatten(1, (kv_heads, -1))
-    logits = capped(rows @ key[:, :, None].float().transpose(3, 4) * scaling, softcap)
+    logits = soft_capped(rows @ key[:, :, None].float().transpose(3, 4) * scaling, softcap)
     if mask is None:
         position = length - total + first + torch.arange(rows.shape[3], device=query.device)
         seen = torch.arange(length, device=query.device) <= position[:, None]

@@ -7,6 +7,7 @@ hidden states of their rows and hands over the nats.
 import torch
 import torch.nn.functional as F
 
+from kvteach.attention import soft_capped
 from kvteach.caches import account
 
 
@@ -55,7 +56,5 @@ def nats(model, final_te, tokens_t, count, ranking=None):
     config = account.text_config(model.config)
     logits = logits * (getattr(config, "logit_scale", None) or 1)
     logits = logits / (getattr(config, "logits_scaling", None) or 1)
-    softcap = getattr(config, "final_logit_softcapping", None)
-    if softcap is not None:
-        logits = softcap * torch.tanh(logits / softcap)
+    logits = soft_capped(logits, getattr(config, "final_logit_softcapping", None))
     return F.cross_entropy(logits, tokens_t[last - count : last], reduction="none")

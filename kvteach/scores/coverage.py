@@ -74,25 +74,6 @@ class Coverage:
 # --- demand: utility ----------------------------------------------------------
 
 
-def logits(layer, first, last):
-    """Logits of rows first .. last - 1, [H, rows, S] float32; -inf in a row's future.
-
-    Their softmax is ``layer.weights(first, last)``.
-    """
-    offset = layer.length - layer.queries_htd.shape[1]
-    heads, _, dim = layer.queries_htd.shape
-    queries_htd = layer.queries_htd[:, first - offset : last - offset].float()
-    queries_kxd = (queries_htd * layer.scaling).reshape(len(layer.keys_ksd), -1, dim)
-    logits_kxs = queries_kxd @ layer.keys_ksd.float().transpose(1, 2)
-    logits_hts = logits_kxs.view(heads, last - first, layer.length)
-    if layer.softcap is not None:
-        logits_hts = layer.softcap * torch.tanh(logits_hts / layer.softcap)
-    position = torch.arange(first, layer.length, device=logits_hts.device)
-    future = position > position[: last - first, None]
-    logits_hts[..., first:].masked_fill_(future, -torch.inf)
-    return logits_hts
-
-
 def over_heads(value_hts, kv_heads):
     """[H, T, S] to [K, T, S]: mean of the ``GROUP`` largest query heads of a group."""
     groups = value_hts.view(kv_heads, -1, *value_hts.shape[1:])
@@ -110,7 +91,7 @@ def utility(layer, window=None, tile=128):
     u_s = torch.full((layer.length,), -torch.inf, device=layer.keys_ksd.device)
     begin, end = layer.rows(window)
     for first in range(begin, end, tile):
-        seen_hts = logits(layer, first, min(first + tile, end))
+        seen_hts = layer.logits(first, min(first + tile, end))
         said_kts = over_heads(seen_hts, len(layer.keys_ksd))
         u_s = torch.maximum(u_s, said_kts.amax((0, 1)))
     seen = u_s.isfinite()

@@ -51,11 +51,7 @@ class H2O:
         return mass_ks
 
     def _mass(self, layer):
-        mass_hs = layer.keys_ksd.new_zeros(
-            layer.queries_htd.shape[0], layer.length, dtype=torch.float32
-        )
-        for _first, _last, weights_hts in layer.tiles():
-            mass_hs += weights_hts.sum(1)
+        mass_hs = layer.received()
         if self.per_row:
             first, last = layer.rows()
             position = torch.arange(layer.length, device=mass_hs.device)

@@ -122,7 +122,7 @@ def _advantages(layer, window):
     """[K, S, T], and how many of the rows, of the last 16, see each key (1 or more)."""
     first, last = layer.rows(window)
     sees_t = torch.arange(first + 1, last + 1, device=layer.keys_ksd.device)
-    log_p_hts = coverage.logits(layer, first, last).log_softmax(-1)
+    log_p_hts = layer.logits(first, last).log_softmax(-1)
     log_p_hts += sees_t.log()[:, None]
     log_p_hts = torch.logaddexp(log_p_hts, log_p_hts.new_tensor(_FLOOR))
     advantage_kts = coverage.over_heads(log_p_hts, len(layer.keys_ksd))

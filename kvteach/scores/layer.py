@@ -15,6 +15,8 @@ from typing import Any
 
 import torch
 
+from kvteach.attention import soft_capped
+
 
 @dataclass(frozen=True)
 class Layer:
@@ -60,11 +62,11 @@ class Layer:
             raise ValueError(f"layer {self.index}: {recorded} rows can rank, {count} are needed")
         return first, self.last_row
 
-    def weights(self, first, last):
-        """Attention weights of rows first .. last - 1, [H, rows, S] float32.
+    def logits(self, first, last):
+        """Attention logits of rows first .. last - 1, [H, rows, S] float32.
 
-        A row gives weight 0 to keys after itself. Cost 2 H rows S D FLOP and
-        4 H rows S bytes: call it in tiles.
+        -inf for keys after a row itself. Cost 2 H rows S D FLOP and 4 H rows S bytes:
+        call it in tiles.
         """
         offset = self.length - self.queries_htd.shape[1]
         heads, _, dim = self.queries_htd.shape
@@ -72,13 +74,18 @@ class Layer:
         queries_htd = self.queries_htd[:, first - offset : last - offset].float()
         queries_kxd = (queries_htd * self.scaling).reshape(kv_heads, -1, dim)
         logits = queries_kxd @ self.keys_ksd.float().transpose(1, 2)
-        logits = logits.view(heads, last - first, self.length)
-        if self.softcap is not None:
-            logits = self.softcap * torch.tanh(logits / self.softcap)
+        logits = soft_capped(logits.view(heads, last - first, self.length), self.softcap)
         position = torch.arange(first, self.length, device=logits.device)
         future = position > position[: last - first, None]
         logits[..., first:].masked_fill_(future, -torch.inf)  # earlier keys need no mask
-        return logits.softmax(-1)
+        return logits
+
+    def weights(self, first, last):
+        """Attention weights of rows first .. last - 1, [H, rows, S] float32.
+
+        The softmax of `logits`: a row gives weight 0 to keys after itself.
+        """
+        return self.logits(first, last).softmax(-1)
 
     def tiles(self, count=None, size=128):
         """(first, last, weights) over the ``count`` last ranking rows, a tile at a time."""
@@ -86,6 +93,15 @@ class Layer:
         for first in range(begin, end, size):
             last = min(first + size, end)
             yield first, last, self.weights(first, last)
+
+    def received(self, count=None):
+        """What each key gets from the ``count`` last ranking rows, summed, [H, S] float32."""
+        mass_hs = self.keys_ksd.new_zeros(
+            self.queries_htd.shape[0], self.length, dtype=torch.float32
+        )
+        for _first, _last, weights_hts in self.tiles(count):
+            mass_hs += weights_hts.sum(1)
+        return mass_hs
 
     def unrotated(self, states_htd, first=None):
         """Queries or keys before rotary embedding: the rotation turned back.

@@ -73,12 +73,7 @@ def received(layer, rows=4096):
     """
     ranking = layer.last_row - (layer.length - layer.queries_htd.shape[1])
     count = min(rows, max(ranking, 1))
-    mass_hs = layer.keys_ksd.new_zeros(
-        layer.queries_htd.shape[0], layer.length, dtype=torch.float32
-    )
-    for _first, _last, weights_hts in layer.tiles(count):
-        mass_hs += weights_hts.sum(1)
-    return mass_hs / count
+    return layer.received(count) / count
 
 
 def isolated(mass_s, sinks=4):

@@ -33,8 +33,5 @@ class Stabilised:
             raise ValueError(f"window: {self.window}; need at least 1 row")
 
     def __call__(self, layer):
-        heads, kv_heads = layer.queries_htd.shape[0], layer.keys_ksd.shape[0]
-        weight_hs = layer.keys_ksd.new_zeros(heads, layer.length, dtype=torch.float32)
-        for _first, _last, weights_hts in layer.tiles(self.window):
-            weight_hs += weights_hts.sum(1)
-        return over_groups(weight_hs / self.window, kv_heads)
+        mean_hs = layer.received(self.window) / self.window
+        return over_groups(mean_hs, layer.keys_ksd.shape[0])

@@ -6,14 +6,13 @@ a folder that holds another plan is refused.
 """
 
 import hashlib
-import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kvteach import corpora
-from kvteach.shards import PlanError
 from kvteach.rows.pool import published_extras
+from kvteach.shards import JsonPlan, PlanError
 
 BUDGETS = (4, 8, 16, 32, 64, 128, 256)
 LARGEST_SOLVED = 32
@@ -33,7 +32,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(JsonPlan):
     """Everything that decides what rows.parquet will hold."""
 
     model: str
@@ -75,25 +74,15 @@ class Plan:
             ]
         )
 
-    def to_json(self):
-        return json.dumps(asdict(self), indent=1) + "\n"
-
     @classmethod
     def from_json(cls, text):
-        data = json.loads(text)
-        data["texts"] = tuple(Text(**entry) for entry in data["texts"])
-        data["budgets"] = tuple(data["budgets"])
-        return cls(**data)
+        """The plan that `to_json` wrote."""
+        plan = super().from_json(text)
+        return replace(plan, texts=tuple(Text(**entry) for entry in plan.texts))
 
-    def difference(self, other):
-        """The first field in which two plans differ, as words; "" when none does."""
-        for field in fields(self):
-            mine, theirs = getattr(self, field.name), getattr(other, field.name)
-            if mine != theirs:
-                if field.name == "texts":
-                    return f"other documents ({len(theirs)}, asked for {len(mine)})"
-                return f"{field.name} {theirs!r}, asked for {mine!r}"
-        return ""
+    def other_texts(self, theirs):
+        """Words for documents that differ."""
+        return f"other documents ({len(theirs)}, asked for {len(self.texts)})"
 
 
 def check_arguments(documents, tokens, positions, budgets, seed):

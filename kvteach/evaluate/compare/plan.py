@@ -2,8 +2,7 @@
 
 import functools
 import hashlib
-import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 
 import torch
 
@@ -11,14 +10,14 @@ from kvteach import methods
 from kvteach.bundled import BUNDLED
 from kvteach.engine.plan import CONDITIONS
 from kvteach.evaluate import tasks
-from kvteach.shards import PlanError
+from kvteach.shards import JsonPlan, PlanError
 
 REFERENCE = "contourkv"
 """The method that every other is paired with."""
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(JsonPlan):
     """Everything that decides what answers.parquet will hold."""
 
     model: str
@@ -49,26 +48,6 @@ class Plan:
                 f"document {number} of {self.tasks[task]} is not the text on this machine"
             )
         return made[number]
-
-    def to_json(self):
-        """The plan as text."""
-        return json.dumps(asdict(self), indent=1) + "\n"
-
-    @classmethod
-    def from_json(cls, text):
-        """The plan that `to_json` wrote."""
-        data = json.loads(text)
-        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
-
-    def difference(self, other):
-        """The first field in which two plans differ, as words; "" when none does."""
-        for field in fields(self):
-            mine, theirs = getattr(self, field.name), getattr(other, field.name)
-            if mine != theirs:
-                if field.name == "texts":
-                    return "other documents"
-                return f"{field.name} {theirs!r}, asked for {mine!r}"
-        return ""
 
 
 @functools.lru_cache(maxsize=8)
