@@ -22,7 +22,6 @@ import argparse
 import contextlib
 import itertools
 import json
-import platform
 import statistics
 import subprocess
 import sys
@@ -36,6 +35,8 @@ from transformers import DynamicCache
 from kvteach import bundled, corpora, engine, methods, models
 from kvteach.caches import store
 from kvteach.caches.layer import CompressedLayer
+
+from provenance import machine
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "compression.json"
@@ -189,15 +190,6 @@ def peer(tokens):
     return json.loads(done.stdout)
 
 
-def machine():
-    """What the times depend on."""
-    cpu = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo")
-                if line.startswith("model name")), platform.processor())
-    packages = ("numpy", "torch", "transformers")
-    return {"cpu": cpu, "threads": 1, "dtype": "float32", "model": bundled.identity(),
-            "python": platform.python_version(), **{name: version(name) for name in packages}}
-
-
 def main():
     """Run the parts that were named, all by default."""
     parts = ("attention", "decode", "prefill", "peer")
@@ -225,7 +217,9 @@ def main():
             }
         # A run in the peer's environment stands beside ours.
         other = "" if version("transformers") == PINNED else f", transformers {version('transformers')}"
-        results[part + other] = {"machine": machine(), **found}
+        results[part + other] = {"machine": machine(
+            "numpy", "torch", "transformers", dtype="float32", model=bundled.identity()),
+            **found}
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
 
 

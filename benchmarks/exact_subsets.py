@@ -17,10 +17,8 @@ import argparse
 import itertools
 import json
 import math
-import platform
 import signal
 import time
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +26,8 @@ import torch
 
 from kvteach import capture, corpora, models
 from kvteach.rows import branch, certify, exact
+
+from provenance import machine
 
 RESULTS = Path(__file__).parent / "results" / "exact_subsets.json"
 SIZES = (4, 8, 16, 32)
@@ -224,16 +224,6 @@ def summary(seconds):
     }
 
 
-def machine():
-    names = [line for line in open("/proc/cpuinfo") if line.startswith("model name")] or ["?: ?"]
-    return {
-        "cpu": names[0].split(":")[1].strip(),
-        "threads": 1,
-        "python": platform.python_version(),
-        **{name: version(name) for name in ("numpy", "torch", "numba", "transformers")},
-    }
-
-
 PARTS = {"speed": speed, "published": published, "certify": certified}
 
 
@@ -248,7 +238,7 @@ def main():
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     for name in chosen:
         part = PARTS[name](np.random.default_rng(0))
-        results[name] = {"machine": machine(), **part}
+        results[name] = {"machine": machine("numpy", "torch", "numba", "transformers"), **part}
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
         print(name, "done", flush=True)
 

@@ -24,10 +24,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import argparse
 import json
-import platform
 import time
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +39,8 @@ from kvteach.evaluate import tasks
 from kvteach.evaluate.atlas import intervals
 from kvteach.evaluate.metrics import ask
 from kvteach.scores.pooled import isolated, pooled, received, renyi, vote
+
+from provenance import machine
 
 RESULTS = Path(__file__).parent / "results" / "pooled_needles.json"
 LENGTH, PAGE, TAU, SEED = 1024, 16, 0.5, 16
@@ -208,15 +208,6 @@ def rounded(value):
     return round(value, 5) if isinstance(value, float) else value
 
 
-def machine():
-    """What the run depends on."""
-    cpu = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo")
-                if line.startswith("model name")), platform.processor())
-    packages = ("kvteach", "numpy", "torch", "transformers")
-    return {"cpu": cpu, "threads": 1, "dtype": "float32", "model": bundled.identity(),
-            "python": platform.python_version(), **{name: version(name) for name in packages}}
-
-
 def main():
     """Measure and record."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -234,7 +225,9 @@ def main():
         documents.append(about)
         print(index, f"{time.process_time() - began:.0f} s", flush=True)
     record = {
-        "made": {"command": "python benchmarks/pooled_needles.py", "machine": machine(),
+        "made": {"command": "python benchmarks/pooled_needles.py", "machine": machine(
+            "kvteach", "numpy", "torch", "transformers", dtype="float32",
+            model=bundled.identity()),
                  "cpu_seconds": time.process_time() - began, "tokens": LENGTH,
                  "page": PAGE, "tau": TAU, "seed": SEED, "budgets": BUDGETS,
                  "retrieval": RETRIEVAL, "task": "mixed_facts"},

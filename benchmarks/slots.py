@@ -31,10 +31,8 @@ import argparse
 import dataclasses
 import hashlib
 import json
-import platform
 import time
 from collections import defaultdict
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +49,8 @@ from kvteach.engine import Reading
 from kvteach.rows import statistics
 from kvteach.scores.layer import Layer
 from kvteach.scores.snapkv import SnapKV
+
+from provenance import machine
 
 RESULTS = Path(__file__).parent / "results" / "slots.json"
 PLACES = {"english": (60, 80, 100, 150, 180, 230), "code": (13, 55, 70, 90, 115, 145)}
@@ -313,14 +313,10 @@ def main():
 
 def made(seconds):
     """Where and how a part was measured."""
-    cpu = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo")
-                if line.startswith("model name")), platform.processor())
-    return {
-        "model": bundled.identity(), "dtype": "float32", "cpu": cpu, "threads": 1,
-        "cpu_seconds": seconds, "seed": SEED, "resamples": RESAMPLES,
-        "python": platform.python_version(), "around": AROUND,
-        **{name: version(name) for name in ("torch", "transformers", "numpy")},
-    }
+    return machine(
+        "torch", "transformers", "numpy", model=bundled.identity(), dtype="float32",
+        cpu_seconds=seconds, seed=SEED, resamples=RESAMPLES, around=AROUND,
+    )
 
 
 if __name__ == "__main__":
