@@ -14,7 +14,10 @@ import torch
 SHIPPED = (
     Path(__file__).parents[1] / "scores/weights/compilerkv-smollm2-135m-instruct.safetensors"
 )
-"""Tables of the bundled model."""
+"""Tables of the bundled model.
+
+:meta hide-value:
+"""
 _TENSORS = ("head_blk", "gate_blep", "entropy_edges", "perplexity_edges")
 
 

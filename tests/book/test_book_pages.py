@@ -1,10 +1,14 @@
 """The built pages are complete in themselves."""
 
+import html
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+
+import kvteach
 
 OUTSIDE = re.compile(r"^(https?:)?//")
 
@@ -43,6 +47,12 @@ def test_no_page_loads_from_another_host(pages):
 def test_no_page_names_a_content_network(pages):
     for path in pages:
         assert not re.search(r"jsdelivr|unpkg|cdnjs|googleapis", path.read_text(encoding="utf8")), path
+
+
+def test_no_page_names_a_folder_of_the_machine_that_built_it(built):
+    """Prose may speak of folders; a path of this checkout is a value that leaked."""
+    here = html.escape(str(Path(kvteach.__file__).parents[1]))
+    assert not [p.name for p in built.rglob("*.html") if here in p.read_text(encoding="utf8")]
 
 
 def test_links_inside_the_book_lead_somewhere(pages):
