@@ -5,14 +5,14 @@ page, so the figure works without a kernel, without a network and by keyboard;
 before it runs, the markup already shows the starting state.
 """
 
-import hashlib
 import html
-import json
-from importlib.resources import files
 
 import torch
 
+from kvteach.draw import _page as page
+from kvteach.rows import error
 from kvteach.rows.error import as_row, dense_output, deviations, mask_of
+from kvteach.rows.exact import best_subset
 
 
 def subset_explorer(p, v, labels, shown=12, size=4):
@@ -45,7 +45,22 @@ def subset_explorer(p, v, labels, shown=12, size=4):
         "start": start.tolist(),
     }
     names = [(labels[i], i) for i in chosen.tolist()]
-    return _figure("subset_explorer", _explorer_markup(data, names), data)
+    markup = _explorer_markup(data, names, _starting_state(p, v, chosen, size))
+    return page.figure("subset_explorer", markup, data)
+
+
+def _starting_state(p, v, pool, size):
+    """What the script will show first: rows of (name, what it is, text)."""
+    mass, gap, off = error.factorization(p, v, mask_of(pool[:size], len(p)))
+    least = best_subset(p, v, size, pool=pool).error
+    return [
+        ("size", "keys kept", size),
+        ("mass", "dropped mass", f"{mass.item():.3f}"),
+        ("gap", "centroid gap ‖m<sub>E</sub> − m<sub>A</sub>‖", f"{gap.item():.3f}"),
+        ("error", "error of your set", f"{off.item():.4f}"),
+        ("heaviest", "error of the heaviest keys, as many", f"{off.item():.4f}"),
+        ("best", "least error, as many of these keys", f"{float(least):.4f}"),
+    ]
 
 
 def _plane(offsets, gamma_nd):
@@ -66,7 +81,7 @@ def _view_box(plane, margin=32):
     return " ".join(f"{number:.0f}" for number in (*corner, *size))
 
 
-def _explorer_markup(data, names):
+def _explorer_markup(data, names, state):
     heaviest = max(data["p"])
     keys, circles = [], []
     rows = zip(names, data["p"], data["plane"], data["start"], strict=True)
@@ -83,17 +98,6 @@ def _explorer_markup(data, names):
         circles.append(
             f'<circle data-key="{index}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"/>'
         )
-    readouts = "".join(
-        f'<dt>{what}</dt><dd><output data-say="{name}">–</output></dd>'
-        for name, what in [
-            ("size", "keys kept"),
-            ("mass", "dropped mass"),
-            ("gap", "centroid gap ‖m<sub>E</sub> − m<sub>A</sub>‖"),
-            ("error", "error of your set"),
-            ("heaviest", "error of the heaviest keys, as many"),
-            ("best", "least error, as many of these keys"),
-        ]
-    )
     return (
         '<div class="kv-controls">'
         '<button type="button" data-do="heaviest">keep the heaviest</button>'
@@ -106,24 +110,8 @@ def _explorer_markup(data, names):
         '<path class="cross" d="M-7 0H7M0 -7V7"/><text x="9" y="-9">μ</text>'
         '<line class="error" x1="0" y1="0" x2="0" y2="0"/>'
         '<circle class="forced" r="5"/></svg>'
-        f'<dl aria-live="polite">{readouts}</dl></div></div>'
+        f"{page.readouts(state)}</div></div>"
         "<figcaption>Bars and circles: weight of a key; filled: kept. Cross: dense "
         "output μ. Orange: forced output of the kept keys; the line is the error."
         "</figcaption>"
-    )
-
-
-def _figure(name, markup, data):
-    """Markup, style, data and script as one figure with an id of its own."""
-    from IPython.display import HTML
-
-    folder = files("kvteach.draw")
-    style = (folder / f"{name}.css").read_text(encoding="utf-8")
-    script = (folder / f"{name}.js").read_text(encoding="utf-8")
-    packed = json.dumps(data, separators=(",", ":")).replace("</", "<\\/")
-    identity = "kv-" + hashlib.sha256((name + packed).encode()).hexdigest()[:12]
-    return HTML(
-        f'<figure class="kv-widget" id="{identity}"><style>{style}</style>{markup}</figure>'
-        f"<script>(function (root, data) {{\n{script}\n}})"
-        f'(document.getElementById("{identity}"), {packed});</script>'
     )
