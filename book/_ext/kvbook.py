@@ -5,6 +5,7 @@
 - ``{exercises} ch02`` lists a chapter's exercises out of the grader's manifest.
 - ``{source} kvteach.rows.branch.branch_and_bound`` shows a function of the library.
 - Docstrings, which are plain text, are rewritten for autodoc.
+- Pages are mended for readers who listen to them.
 - The one-page build (from which the book is printed) knows how to render the
   nodes of sphinx-exercise.
 """
@@ -27,6 +28,7 @@ MATHJAX_WHEEL = "sphinx-mathjax-offline"
 MATHJAX_PARTS = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2")
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 
+EMPTY_HEADER = re.compile(r"<th((?: [a-z]+=\"[^\"]*\")*)>(?:<p></p>)?</th>")
 
 FORMULA = re.compile(
     r"p_j \(v_j - mu\)|v_j|\[[A-Z](?:, [A-Z])*\]|H / K|(?<=of )A\b|(?<=key )j\b"
@@ -155,6 +157,17 @@ def share_html_handlers(app):
     handlers["singlehtml"] = {**html, **handlers.get("singlehtml", {})}
 
 
+def mend_markup(app, pagename, templatename, context, doctree):
+    """What the writer of Sphinx gets wrong for readers who listen to a page.
+
+    References carry a role that has been withdrawn and may not stand in a list, and
+    the empty corner of a table is written as a header without a text.
+    """
+    if body := context.get("body"):
+        body = body.replace('role="doc-biblioentry"', 'role="listitem"')
+        context["body"] = EMPTY_HEADER.sub(r"<td\1></td>", body)
+
+
 def setup(app):
     app.add_directive("notation", Notation)
     app.add_directive("exercises", Exercises)
@@ -163,4 +176,5 @@ def setup(app):
     app.connect("autodoc-skip-member", docstrings.skip)
     app.connect("builder-inited", copy_mathjax)
     app.connect("builder-inited", share_html_handlers)
+    app.connect("html-page-context", mend_markup)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,6 +1,7 @@
 """The built pages, for the tests that look at them."""
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "book" / "_ext")]
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 def absent(reason):
@@ -28,3 +31,19 @@ def built():
     if record.read_text() != build_book.content_key(ROOT, build_book.LIBRARY + build_book.BOOK):
         absent("the built book is out of date; run `make book`")
     return html
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        absent("no Chromium is installed")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        pytest.fail("a Chromium is here, but not its driver: "
+                    "pip install -r requirements-browser.txt (make test does it)")
+    with sync_playwright() as driver:
+        running = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield running
+        running.close()
