@@ -5,17 +5,19 @@ PY := .venv/bin/python
 PORT ?= 8000
 BROWSER := $(shell command -v chromium chromium-browser google-chrome 2>/dev/null | head -n 1)
 
-.PHONY: help book test serve lab notebooks exercises peer clean venv
+.PHONY: help book test serve pdf lab notebooks run-notebooks exercises peer clean venv
 
 help:
-	@echo "make book       install what is needed, run and render every chapter"
-	@echo "make test       run all tests"
-	@echo "make serve      show the built book on a local web server"
-	@echo "make lab        open the chapters as notebooks in JupyterLab"
-	@echo "make notebooks  write each chapter as an .ipynb into _build/notebooks"
-	@echo "make exercises  write the exercise stubs from the worked solutions"
-	@echo "make peer       record what the kvpress library keeps, for the tests"
-	@echo "make clean      delete what was built (.venv stays)"
+	@echo "make book          install what is needed, run and render every chapter"
+	@echo "make test          run all tests"
+	@echo "make serve         show the built book on a local web server"
+	@echo "make pdf           print the whole book into _build/kvteach.pdf (needs Chromium)"
+	@echo "make lab           open the chapters as notebooks in JupyterLab"
+	@echo "make notebooks     write each chapter as an .ipynb into _build/notebooks"
+	@echo "make run-notebooks run every one of them from top to bottom"
+	@echo "make exercises     write the exercise stubs from the worked solutions"
+	@echo "make peer          record what the kvpress library keeps, for the tests"
+	@echo "make clean         delete what was built (.venv stays)"
 
 venv:
 	@$(PYTHON) tools/make_venv.py
@@ -32,12 +34,19 @@ endif
 serve: book
 	@$(PY) tools/book_serve.py --port $(PORT)
 
+pdf: book
+	@$(PYTHON) tools/make_venv.py requirements-browser.txt
+	@$(PY) tools/print_book.py
+
 lab: venv
 	@$(PYTHON) tools/make_venv.py requirements-lab.txt
 	@$(PY) tools/book_lab.py
 
 notebooks: venv
 	@$(PY) tools/notebooks.py
+
+run-notebooks: notebooks
+	@$(PY) tools/run_notebooks.py
 
 exercises: venv
 	@$(PY) -m kvteach.grading.stubs
