@@ -5,13 +5,14 @@ PY := .venv/bin/python
 PORT ?= 8000
 BROWSER := $(shell command -v chromium chromium-browser google-chrome 2>/dev/null | head -n 1)
 
-.PHONY: help book test serve pdf lab notebooks run-notebooks exercises peer clean venv
+.PHONY: help book test serve pdf cover lab notebooks run-notebooks exercises peer clean venv
 
 help:
 	@echo "make book          install what is needed, run and render every chapter"
 	@echo "make test          run all tests"
 	@echo "make serve         show the built book on a local web server"
 	@echo "make pdf           print the whole book into _build/kvteach.pdf (needs Chromium)"
+	@echo "make cover         draw the picture of the first page"
 	@echo "make lab           open the chapters as notebooks in JupyterLab"
 	@echo "make notebooks     write each chapter as an .ipynb into _build/notebooks"
 	@echo "make run-notebooks run every one of them from top to bottom"
@@ -37,6 +38,9 @@ serve: book
 pdf: book
 	@$(PYTHON) tools/make_venv.py requirements-browser.txt
 	@$(PY) tools/print_book.py
+
+cover: venv
+	@HF_HUB_OFFLINE=1 TQDM_DISABLE=1 $(PY) tools/draw_cover.py
 
 lab: venv
 	@$(PYTHON) tools/make_venv.py requirements-lab.txt
