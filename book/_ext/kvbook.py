@@ -3,6 +3,7 @@
 - MathJax is copied into the built book, so that no page asks another host.
 - ``{notation} ROW`` prints a table of symbols out of kvteach.notation.
 - ``{exercises} ch02`` lists a chapter's exercises out of the grader's manifest.
+- ``{course} all`` lists the chapters with what their exercises ask for.
 - ``{source} kvteach.rows.branch.branch_and_bound`` shows a function of the library.
 - Docstrings, which are plain text, are rewritten for autodoc.
 - Pages are mended for readers who listen to them.
@@ -18,6 +19,7 @@ import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
+import yaml
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
@@ -83,6 +85,13 @@ class Exercises(MarkdownDirective):
             raise self.error(str(error)) from None
 
 
+class Course(MarkdownDirective):
+    """All numbered chapters, with what their exercises ask for."""
+
+    def markdown(self):
+        return course_table(Path(self.env.srcdir))
+
+
 class Source(MarkdownDirective):
     """The source of one function of the library, as it is tested."""
 
@@ -120,6 +129,24 @@ def exercise_list(chapter):
     points, minutes = (sum(getattr(e, what) for e in exercises) for what in ("points", "minutes"))
     total = f"Together: {points} points in about {minutes} minutes."
     return "\n".join([*lines, "", f"{total} `kvteach grade {chapter}` grades all of them."])
+
+
+def course_table(book):
+    """Markdown for the chapters that _toc.yml numbers, and their exercises together."""
+    from kvteach.grading.course import read_manifest
+
+    toc = yaml.safe_load((book / "_toc.yml").read_text(encoding="utf8"))
+    rows, everything = [], read_manifest()
+    for part in (part for part in toc["parts"] if part.get("numbered")):
+        for name in (chapter["file"] for chapter in part["chapters"]):
+            own = [e for e in everything if e.chapter == f"ch{name[:2]}"]
+            rows.append((f"{{doc}}`{name}`", own))
+    rows.append(("Together", [exercise for _, own in rows for exercise in own]))
+    lines = ["| Chapter | Exercises | Points | Minutes |", "|---|--:|--:|--:|"]
+    for title, own in rows:
+        points, minutes = (sum(getattr(e, what) for e in own) for what in ("points", "minutes"))
+        lines.append(f"| {title} | {len(own)} | {points} | {minutes} |")
+    return "\n".join(lines)
 
 
 def task(exercise):
@@ -172,6 +199,7 @@ def setup(app):
     app.add_directive("notation", Notation)
     app.add_directive("exercises", Exercises)
     app.add_directive("source", Source)
+    app.add_directive("course", Course)
     app.connect("autodoc-process-docstring", docstrings.process)
     app.connect("autodoc-skip-member", docstrings.skip)
     app.connect("builder-inited", copy_mathjax)
