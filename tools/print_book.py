@@ -24,9 +24,11 @@ OPEN = """() => {
   for (const box of document.querySelectorAll("details")) box.open = true;
   for (const box of document.querySelectorAll(".toggle-hidden"))
     box.classList.remove("toggle-hidden");
+  const contents = document.querySelector("#jb-print-toc h2");
+  if (contents) contents.textContent = "Contents";
   return document.fonts.ready.then(() => window.MathJax && MathJax.startup.promise);
 }"""
-"""Shows what is folded, in light colours, and waits for the formulas."""
+"""Shows what is folded, in light colours, names the contents, and waits for the formulas."""
 
 FOOTER = ('<div style="width:100%;font:8px sans-serif;color:#58636d;text-align:center">'
           '<span class="pageNumber"></span></div>')
@@ -58,7 +60,7 @@ def print_page(page, out, browser):
         window.goto(page.as_uri())
         window.evaluate(OPEN)
         window.emulate_media(media="print")
-        window.pdf(path=out, format="A4", outline=True, tagged=True, print_background=True,
+        window.pdf(path=out, format="A4", outline=True, tagged=True, print_background=True, scale=0.8,
                    display_header_footer=True, header_template="<span></span>",
                    footer_template=FOOTER,
                    margin={"top": "18mm", "bottom": "18mm", "left": "18mm", "right": "18mm"})

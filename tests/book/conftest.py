@@ -34,16 +34,21 @@ def built():
 
 
 @pytest.fixture(scope="session")
-def chromium():
+def chromium_path():
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:
         absent("no Chromium is installed")
+    return path
+
+
+@pytest.fixture(scope="session")
+def chromium(chromium_path):
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
         pytest.fail("a Chromium is here, but not its driver: "
                     "pip install -r requirements-browser.txt (make test does it)")
     with sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        running = driver.chromium.launch(executable_path=chromium_path, args=["--no-sandbox"])
         yield running
         running.close()
