@@ -89,6 +89,24 @@ const dials = {
     Object.entries({ pooled, rank, mean, place }).forEach(([name, text]) => say(name, text));
   },
 
+  step({ machine, users, tokens, held }) {
+    const [bandwidth, peak] = data.machines[machine];
+    const n = data.users[users], length = data.tokens[tokens], share = data.held[held];
+    const cache = n * length * share * data.token;
+    const flop = 2 * n * data.parameters + 2 * data.group * cache / data.item;
+    const times = [data.parameters * data.item / bandwidth, cache / bandwidth, flop / peak]
+      .map((seconds) => 1000 * seconds);
+    const memory = times[0] + times[1], least = Math.max(memory, times[2]);
+    slide("users", n);
+    slide("tokens", length.toLocaleString("en"));
+    slide("held", `${Math.round(100 * share)}%`);
+    times.forEach((time, i) => bar(`ms-${i}`, time, Math.max(...times)));
+    say("cache", `${(cache / 1e9).toFixed(1)} GB`);
+    say("least", least.toFixed(2));
+    say("rate", (1000 * n / least).toFixed(0));
+    say("limit", memory >= times[2] ? "memory" : "arithmetic");
+  },
+
   // Q + (c / p Z) e^Q = R + c with sum e^Q = Z: bisect log Z; in it, bisect every Q.
   caution({ c, share }) {
     const n = data.mean.length, push = data.cautions[c], first = data.shares[share];

@@ -163,3 +163,47 @@ def tail_slot(heads, held, plain, slotted):
     data = {"xs": xs, "lines": lines, "errors": table, "stops": stops}
     return page.dial("slot", markup, data,
                      "Blue: keys only. Orange: one key less, and the slot.")
+
+
+SEQUENCES = [1, 2, 4, 8, 16, 32, 64, 128]
+LENGTHS = [2**e for e in range(10, 18)]
+HELD = [0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0]
+
+
+def decode_step(machines, parameters, bytes_per_token, group_size, itemsize=2):
+    """Choose users, tokens and how much of the cache is held: what a step waits for.
+
+    machines: of kvteach.evaluate.roofline, with name, bandwidth and peak. The other
+    numbers are those of roofline.decode_step, whose formula the page recomputes:
+
+        bytes = parameters itemsize + users tokens held bytes_per_token
+        FLOP  = 2 users parameters + 2 group_size (bytes of the cache) / itemsize
+
+    and the least time is the larger of bytes / bandwidth and FLOP / peak.
+    """
+    users, tokens, held = 8, 32_768, 1.0
+    cache = users * tokens * held * bytes_per_token
+    flop = 2 * users * parameters + 2 * group_size * cache / itemsize
+    now = machines[0]
+    times = [1000 * x for x in (parameters * itemsize / now.bandwidth,
+                                cache / now.bandwidth, flop / now.peak)]
+    least = max(times[0] + times[1], times[2])
+    names = ["reading the weights", "reading the cache", "arithmetic"]
+    markup = page.controls(
+        page.choice("machine", "machine", [m.name for m in machines]),
+        page.slider("users", "users", [str(x) for x in SEQUENCES], SEQUENCES.index(users)),
+        page.slider("tokens", "tokens each", [f"{x:,}" for x in LENGTHS],
+                    LENGTHS.index(tokens)),
+        page.slider("held", "cache held", [f"{x:.0%}" for x in HELD], HELD.index(held)),
+    ) + page.bars(names, [("ms", times)], max(times)) + page.readouts([
+        ("cache", "bytes of the cache", f"{cache / 1e9:.1f} GB"),
+        ("least", "least milliseconds of a step", f"{least:.2f}"),
+        ("rate", "tokens a second, all users", f"{1000 * users / least:.0f}"),
+        ("limit", "what it waits for",
+         "memory" if times[0] + times[1] >= times[2] else "arithmetic"),
+    ])
+    data = {"machines": [[m.bandwidth, m.peak] for m in machines], "users": SEQUENCES,
+            "tokens": LENGTHS, "held": HELD, "parameters": parameters,
+            "token": bytes_per_token, "group": group_size, "item": itemsize}
+    return page.dial("step", markup, data, "Milliseconds of one step, each bar by itself. "
+                     "Memory and arithmetic overlap, so the longer of the two counts.")

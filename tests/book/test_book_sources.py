@@ -72,6 +72,25 @@ def test_numbered_chapters_end_with_their_exercises():
             assert f"```{{exercises}} ch{chapter['file'][:2]}" in text, chapter
 
 
+def test_chapters_begin_with_a_prediction_and_end_with_what_to_remember():
+    toc = yaml.safe_load((BOOK / "_toc.yml").read_text())
+    for part in toc["parts"]:
+        for chapter in part["chapters"] if part.get("numbered") else []:
+            text = without_code(BOOK / f"{chapter['file']}.md")
+            sections = re.split(r"^## ", text, flags=re.MULTILINE)
+            assert sections[1].startswith("A prediction"), chapter
+            assert sections[-1].startswith("What to remember"), chapter
+            assert 3 <= len(re.findall(r"^- ", sections[-1], re.MULTILINE)) <= 7, chapter
+
+
+def test_every_part_has_a_figure_to_play_with():
+    toc = yaml.safe_load((BOOK / "_toc.yml").read_text())
+    for part in toc["parts"]:
+        texts = [(BOOK / f"{chapter['file']}.md").read_text() for chapter in part["chapters"]]
+        if part.get("numbered"):
+            assert re.search(r"^(widgets|dials|choices)\.\w+\(", "".join(texts), re.MULTILINE), part
+
+
 APART = ("kvteach.grading.", "kvteach.evaluate.atlas.", "kvteach.evaluate.compare.",
          "kvteach.cli")
 

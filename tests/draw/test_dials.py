@@ -8,6 +8,7 @@ import torch
 
 from kvteach.budgets.pages import page_scores
 from kvteach.draw import choices, dials
+from kvteach.evaluate import roofline
 
 
 def data_of(figure):
@@ -100,6 +101,17 @@ def test_caution_starts_where_it_is_told():
     assert said(figure, "chosen") == "action 1" and said(figure, "lost") == "0.50"
     with pytest.raises(ValueError, match="first, conservatism: 0.11"):
         choices.caution([0.9, 0.4], first=0.11)
+
+
+def test_a_decode_step_is_that_of_the_roofline():
+    machine = roofline.Machine("toy", 2e12, 3e14)
+    figure = dials.decode_step([machine], 7e9, 131_072, 4)
+    step = roofline.decode_step(7e9, 131_072, 32_768, 8, 4)
+    assert float(said(figure, "least")) == pytest.approx(
+        1000 * roofline.least_seconds(step, machine), abs=0.005)  # two digits are shown
+    assert float(said(figure, "ms-2")) == pytest.approx(
+        1000 * step.flop / machine.peak, abs=0.005)
+    assert said(figure, "cache") == f"{step.cache_bytes / 1e9:.1f} GB"
 
 
 @pytest.mark.parametrize("figure", [
