@@ -103,7 +103,7 @@ const dials = {
     times.forEach((time, i) => bar(`ms-${i}`, time, Math.max(...times)));
     say("cache", `${(cache / 1e9).toFixed(1)} GB`);
     say("least", least.toFixed(2));
-    say("rate", (1000 * n / least).toFixed(0));
+    say("rate", (1000 * n / least).toFixed(1));
     say("limit", memory >= times[2] ? "memory" : "arithmetic");
   },
 

@@ -198,7 +198,7 @@ def decode_step(machines, parameters, bytes_per_token, group_size, itemsize=2):
     ) + page.bars(names, [("ms", times)], max(times)) + page.readouts([
         ("cache", "bytes of the cache", f"{cache / 1e9:.1f} GB"),
         ("least", "least milliseconds of a step", f"{least:.2f}"),
-        ("rate", "tokens a second, all users", f"{1000 * users / least:.0f}"),
+        ("rate", "tokens a second, all users", f"{1000 * users / least:.1f}"),
         ("limit", "what it waits for",
          "memory" if times[0] + times[1] >= times[2] else "arithmetic"),
     ])
