@@ -4,7 +4,7 @@
 
 The book must be up to date: its chapters are taken as they ran. Jupyter Book renders
 all pages as one, which a headless Chromium prints, with bookmarks. Interactive figures
-stand in their starting state, folded code and solutions are open.
+stand in their starting state; what is folded is open, but for very long tables.
 """
 
 import argparse
@@ -21,7 +21,8 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 
 OPEN = """() => {
   document.documentElement.dataset.theme = "light";
-  for (const box of document.querySelectorAll("details")) box.open = true;
+  for (const box of document.querySelectorAll("details"))
+    box.open = box.querySelectorAll("tr").length < 100;
   for (const box of document.querySelectorAll(".toggle-hidden"))
     box.classList.remove("toggle-hidden");
   const contents = document.querySelector("#jb-print-toc h2");

@@ -83,6 +83,15 @@ def test_chapters_begin_with_a_prediction_and_end_with_what_to_remember():
             assert 3 <= len(re.findall(r"^- ", sections[-1], re.MULTILINE)) <= 7, chapter
 
 
+def test_every_reference_is_cited():
+    """The other direction, a citation without an entry, fails the build."""
+    entries = re.findall(r"^@\w+\{([^,]+),", (BOOK / "references.bib").read_text(), re.MULTILINE)
+    texts = "".join(page.read_text() for page in PAGES)
+    cited = re.findall(r"\{cite:\w+\}`([^`]+)`", texts)
+    cited = {key.strip() for keys in cited for key in keys.split(",")}
+    assert len(entries) == len(set(entries)) and set(entries) <= cited
+
+
 def test_every_part_has_a_figure_to_play_with():
     toc = yaml.safe_load((BOOK / "_toc.yml").read_text())
     for part in toc["parts"]:
