@@ -88,7 +88,7 @@ def notebook_of(page, root, expand, refer):
     cells = [nbformat.v4.new_code_cell(install_cell(root).rstrip()), about]
     for cell in notebook.cells:
         if cell.cell_type == "code":
-            cell.source = cell.source.replace("../benchmarks/results/", f"{RECORDS}/")
+            cell.source = cell.source.replace("../benchmarks/results", RECORDS)
         if cell.cell_type == "markdown":
             cell.source = book_markdown.plain(refer.resolve(cell.source), expand)
         if cell.source.strip():

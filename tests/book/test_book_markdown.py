@@ -49,6 +49,7 @@ def test_every_chapter_becomes_a_valid_notebook(page):
     nbformat.validate(notebook)
     compile(notebook.cells[0].source, "install cell", "exec")
     for cell in notebook.cells:
+        assert cell.cell_type == "markdown" or "../" not in cell.source, "not beside the notebook"
         if cell.cell_type == "markdown":
             left = re.sub(r"```.*?```|`[^`{}]*`", "", cell.source, flags=re.DOTALL)
             assert not re.search(r"\{[\w:]+\}`|^(:::|```)\{|^\([\w-]+\)=", left, re.MULTILINE), cell.source
