@@ -10,6 +10,7 @@ of a file's name, such as 08; --out keeps the notebooks with their outputs.
 
 import argparse
 import os
+import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -31,7 +32,8 @@ def run(path, out, cell_seconds=1800):
     client = NotebookClient(notebook, timeout=cell_seconds, kernel_name="python3",
                             resources={"metadata": {"path": str(path.parent)}})
     try:
-        client.execute(env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | QUIET)
+        client.execute(env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | QUIET,
+                       stderr=subprocess.DEVNULL)    # remarks of the kernel, not of cells
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         trace = str(error)
     if out:
