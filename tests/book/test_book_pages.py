@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from book_sources import NOTEBOOKS, title
 
 import kvteach
 
@@ -83,3 +84,34 @@ def test_mathjax_is_here_with_its_licence(built):
     assert (folder / "tex-mml-chtml.js").is_file()
     assert list(folder.glob("output/chtml/fonts/woff-v2/*.woff"))
     assert "Apache License" in (folder / "LICENSE").read_text()
+
+
+class Lengths(HTMLParser):
+    """The longest table, in rows, and the longest output, in lines, that is not folded."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.folds, self.rows, self.output, self.longest = 0, 0, False, {"rows": 0, "lines": 0}
+        self.feed(path.read_text(encoding="utf8"))
+
+    def handle_starttag(self, tag, attributes):
+        classes = dict(attributes).get("class") or ""
+        self.folds += tag == "details"
+        self.output = "output " in classes if tag == "div" else self.output
+        self.rows = 0 if tag == "table" else self.rows + (tag == "tr")
+        if not self.folds:
+            self.longest["rows"] = max(self.longest["rows"], self.rows)
+
+    def handle_endtag(self, tag):
+        self.folds -= tag == "details"
+        self.rows = 0 if tag == "table" else self.rows
+
+    def handle_data(self, text):
+        if self.output and not self.folds:
+            self.longest["lines"] = max(self.longest["lines"], text.count("\n"))
+
+
+@pytest.mark.parametrize("page", NOTEBOOKS, ids=title)
+def test_long_outputs_are_folded(built, page):
+    longest = Lengths(built / f"{page.stem}.html").longest
+    assert longest["rows"] <= 100 and longest["lines"] <= 60, longest
