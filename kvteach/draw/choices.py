@@ -36,7 +36,7 @@ def ranking_rows(conditions, windows, share=0.25):
     xs = page.across([math.log2(w) for w in windows], math.log2(windows[0]),
                      math.log2(windows[-1]))
     lines = [[page.upward(row, 0, heads) for row in condition] for condition in holds]
-    at, start = KEPT.index(share), 0
+    at, start = KEPT.index(share), len(windows) // 2
     kinds = ("kept", "dropped", "third")
     curves = [(str(i), kinds[i % 3], list(zip(xs, condition[at])))
               for i, condition in enumerate(lines)]
