@@ -22,7 +22,8 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 
 FOLDER = Path(__file__).resolve().parent.parent / "_build" / "notebooks"
 AT_ONCE = 2
-QUIET = {"HF_HUB_OFFLINE": "1", "TQDM_DISABLE": "1", "JUPYTER_PREFER_ENV_PATH": "1"}
+AROUND = {"HF_HUB_OFFLINE": "1", "TQDM_DISABLE": "1", "JUPYTER_PREFER_ENV_PATH": "1",
+          "OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // AT_ONCE))}
 
 
 def run(path, out, cell_seconds=1800):
@@ -32,7 +33,7 @@ def run(path, out, cell_seconds=1800):
     client = NotebookClient(notebook, timeout=cell_seconds, kernel_name="python3",
                             resources={"metadata": {"path": str(path.parent)}})
     try:
-        client.execute(env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | QUIET,
+        client.execute(env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | AROUND,
                        stderr=subprocess.DEVNULL)    # remarks of the kernel, not of cells
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         trace = str(error)
