@@ -136,6 +136,7 @@ def _one_pass(
     rows, length, scaling, softcap,
     GROUP: tl.constexpr, DIM: tl.constexpr, TOP: tl.constexpr,
     ROWS: tl.constexpr, KEYS: tl.constexpr, MASKED: tl.constexpr, CAPPED: tl.constexpr,
+    PRECISION: tl.constexpr,
 ):  # fmt: skip
     """One tile of the GROUP rows rows of a KV head; all tensors contiguous.
 
@@ -157,7 +158,7 @@ def _one_pass(
         there = key < length
         place = (head * length + key)[:, None] * DIM + dim
         k = tl.load(keys + place, mask=there[:, None], other=0.0)
-        x = tl.dot(q, tl.trans(k), input_precision="ieee") * scaling
+        x = tl.dot(q, tl.trans(k), input_precision=PRECISION) * scaling
         if CAPPED:
             # tanh by exp, of a number that cannot overflow
             e = tl.exp(-2.0 * tl.abs(x) / softcap)
@@ -174,7 +175,7 @@ def _one_pass(
         v = tl.load(values + place, mask=there[:, None], other=0.0)
         total = total * scale + tl.sum(weight, 1)
         acc = acc * scale[:, None] + tl.dot(
-            weight, v.to(tl.float32), input_precision="ieee"
+            weight, v.to(tl.float32), input_precision=PRECISION
         )
         peak = higher
         # -0.0 and 0.0 are one logit: adding 0 gives both the same bits.
@@ -223,6 +224,15 @@ def _gather(
         tl.store(missing + at[:, None] * DIM + dim, mu - acc, mask=real[:, None])
 
 
+def _precision(dtype):
+    """How weights times values are formed.
+
+    Half-precision values are exact in tf32, so three products of tf32 are float32 but for
+    2**-21, and run on tensor cores. float32, and AMD, which has no tf32x3, take "ieee".
+    """
+    return "ieee" if torch.version.hip or dtype == torch.float32 else "tf32x3"
+
+
 def _triton(queries_hnd, keys_ksd, values_ksd, budgets, scaling, visible_ns, softcap):
     heads, rows, dim = queries_hnd.shape
     kv_heads, length, _ = keys_ksd.shape
@@ -233,7 +243,7 @@ def _triton(queries_hnd, keys_ksd, values_ksd, budgets, scaling, visible_ns, sof
             f"budgets, D: {size}, {dim}; the kernel takes budgets 1 .. {KEYS} and a "
             "power of two for D (backend='torch' takes all)"
         )
-    TOP = triton.next_power_of_2(size)
+    TOP = KEYS  # fewer would save little, and spill registers at D = 128
     new = queries_hnd.new_empty
     output, lse = new(heads, rows, dim, dtype=torch.float32), new(heads, rows, dtype=torch.float32)
     top = new(heads, rows, TOP, dtype=torch.int64)
@@ -247,7 +257,7 @@ def _triton(queries_hnd, keys_ksd, values_ksd, budgets, scaling, visible_ns, sof
         _one_pass[grid](
             queries, keys, values, visible, output, lse, top,
             rows, length, float(scaling), float(softcap or 0), group, dim, TOP, ROWS, KEYS,
-            visible_ns is not None, softcap is not None,
+            visible_ns is not None, softcap is not None, _precision(queries.dtype), num_warps=8,
         )  # fmt: skip
         _gather[grid](
             values, top, lse, output, dropped, missing, phi, rows, length,
