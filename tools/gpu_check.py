@@ -1,14 +1,11 @@
 """Check and time everything that runs on a GPU, and record it for the book.
 
     python tools/gpu_check.py                     # every part; some minutes on one GPU
-    python tools/gpu_check.py decode engine       # some of them
     python tools/gpu_check.py --rehearse          # toy sizes on the CPU, recorded nowhere
 
-First what the exactness of everything else rests on: the tests marked `gpu`, and the
-rounding of the matrix units against the bound that the certificate assumes. Then each
-part is checked against float64 and timed beside the copy bandwidth and matrix rates
-measured on the same card, torch's own attention, and FlashInfer or flash-attn where they
-are installed. Results go to benchmarks/results/gpu_<name>.json as they come; parts that
+First the tests marked `gpu`, then the copy bandwidth and matrix rates of the card, then
+each part of `benchmarks/gpu`: checked, and timed beside the full cache in the same run.
+Results go to benchmarks/results/gpu_<name>.json as they come; parts that
 ran before are kept. Ends non-zero if a check failed; its figure is then not recorded.
 """
 
@@ -31,8 +28,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.gpu import timing  # noqa: E402
 
-PARTS = ("certificate", "row_statistics", "window_scores", "compaction", "decode",
-         "engine", "atlas")
+PARTS = ("engine",)
 PACKAGES = ("torch", "triton", "transformers", "numpy", "flashinfer-python", "flash-attn")
 
 
